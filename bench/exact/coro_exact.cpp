@@ -1,6 +1,6 @@
-// Exact driver of coro_pool: one worker on this thread. What a fork of two coroutines and its join
-// cost, an awaited child, a spawned one, and a number through a channel with room for 64, in
-// instructions; that none of them allocates in the steady state.
+// Exact driver of coro_pool: one worker on this thread. It counts the instructions of a fork of two coroutines and its
+// join, of an awaited child, of a spawned one, and of a number through a channel with room for 64. It checks that none
+// of them allocates in the steady state.
 #include <array>
 #include <cstdint>
 
@@ -31,11 +31,11 @@ public:
     }
 
 private:
-    // Nothing here may depend on how long it takes.
+    // The counts may not depend on time.
     core core_{1, apiary::worker_parameters{.probe_ns = INT64_MAX, .looks_before_sleep = 0, .naps = 0}};
 };
 
-// As many leaves as `n` says, by halves: a fork for each but the last, and two coroutines for a fork.
+// Splits into `n` leaves, by halves: a fork for each leaf except the last, and two coroutines for a fork.
 co_task<std::uint64_t> leaves(std::uint64_t n) {
     if (n < 2) co_return n;
     const auto [left, right] = co_await apiary::when_all(leaves(n / 2), leaves(n - n / 2));

@@ -1,8 +1,8 @@
-// What the exact drivers share: a table of operations, and `--list`, `run NAME N` to go through it.
+// The common part of the exact drivers: a table of operations, and the calls `--list` and `run NAME N`.
 //
-// A driver runs on one thread and depends on nothing but N: no clock, no address, no random number decides what it
-// does. `scripts/apiary exact` counts its instructions under callgrind with N and 2N. What an operation counts itself it
-// prints as NAME=NUMBER; every operation checks its own result and ends the program when it is wrong.
+// A driver runs on one thread and depends on N alone: no clock, no address, no random number decides its path.
+// `scripts/apiary exact` counts its instructions under callgrind with N and 2N. An operation prints its own counts as
+// NAME=NUMBER. Every operation checks its own result and ends the program if it is wrong.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Exact driver of fork_join: one worker without a pool, so that no job is taken by another. What a fork and its join cost beside two
-// calls, and what a task_scope costs of ten jobs, in instructions; that none allocates.
+// Exact driver of fork_join: one worker without a pool, so that no job is taken by another. It counts the instructions
+// of a fork and its join against two calls, and of a task_scope of ten jobs, and checks that none allocates.
 #include <array>
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 namespace {
 
 using apiary::exact::must;
-// A worker that is this thread, and no other: what a pool's threads do beside the forks is no count.
+// The only worker is this thread: the work of a pool's threads beside the forks has no fixed count.
 class lone_worker {
 public:
     using context = apiary::fork_context<apiary::real_sync, lone_worker>;
@@ -33,8 +33,8 @@ private:
 };
 using context = lone_worker::context;
 
-// As many leaves as `n` says, by halves: a fork for each but the last. Not inlined: how far g++ inlines a function into itself
-// depends on what else is in the file, and a fork was 43.35 or 44.40 instructions by that alone.
+// Splits into `n` leaves, by halves: a fork for each leaf except the last. Not inlined: the rest of the file decides
+// how far g++ inlines a function into itself, and that alone made a fork 43.35 or 44.40 instructions.
 [[gnu::noinline]] std::uint64_t leaves(context& w, std::uint64_t n) {
     if (n < 2) return n;
     const auto [left, right] = apiary::fork_join(
@@ -42,7 +42,7 @@ using context = lone_worker::context;
     return left + right;
 }
 
-// The same by plain calls: what is not the fork's.
+// The same by plain calls: the instructions that are not the fork's.
 [[gnu::noinline]] std::uint64_t leaves_by_calls(std::uint64_t n) {
     if (n < 2) return n;
     return leaves_by_calls(n / 2) + leaves_by_calls(n - n / 2);

@@ -1,7 +1,8 @@
-// What the harness itself adds to a task: the ledger's account, in instructions by callgrind as the other drivers, and by
-// `cost` in nanoseconds, the clock read beside it. `cost` prints NAME=PICOSECONDS lines; a race keeps them in env.json.
+// The harness's own cost for a task: the ledger's account, in instructions by callgrind like the other drivers; `cost`
+// gives the account and the clock read in nanoseconds. `cost` prints NAME=PICOSECONDS lines; a race keeps them in
+// env.json.
 //
-// The clock has no exact count: callgrind hides the kernel's vDSO, so that it would count another way to the time.
+// The clock read has no exact count: callgrind hides the kernel's vDSO, so it would count another way to the time.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -31,7 +32,7 @@ void ledger_complete(std::uint64_t n) {
     must(account.wait() > 0, "ledger");
 }
 
-// The least of several, in picoseconds for each of n: what disturbs only adds.
+// The least of several tries, in picoseconds for each of n: a disturbance can only add time.
 template <class Body>
 std::uint64_t picoseconds(std::uint64_t n, Body body) {
     std::int64_t best = std::numeric_limits<std::int64_t>::max();

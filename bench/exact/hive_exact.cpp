@@ -1,5 +1,6 @@
-// Exact driver of the hive: one IO worker on the main thread, with a driver that never blocks. A post, its way through
-// the pool or the deque, its run and its recycling, in instructions; heap calls and wakes per task as counts.
+// Exact driver of the hive: one IO worker on the main thread, with a driver that never blocks. It counts the
+// instructions of a post, its way through the pool or the deque, its run and its recycling, and the heap calls and
+// wakes per task.
 #include <array>
 #include <cstdint>
 
@@ -12,7 +13,7 @@ namespace {
 using apiary::real_sync;
 using apiary::exact::must;
 
-// Nothing here may wait: a thread that does would wait for ever.
+// No thread may wait here: it would wait for ever.
 struct counting_driver {
     static constexpr std::int64_t forever = INT64_MAX;
     static inline std::uint64_t wakes = 0;
@@ -25,7 +26,7 @@ struct counting_driver {
 using storage = apiary::pooled_storage<>;
 using exact_hive = apiary::basic_hive<real_sync, counting_driver, storage>;
 
-// Nothing here may depend on how long it takes.
+// The counts may not depend on time.
 constexpr apiary::hive_parameters untimed{.probe_ns = INT64_MAX};
 
 std::uint64_t ran = 0;
@@ -44,7 +45,7 @@ void post_to_worker_and_run(std::uint64_t n) {
     exact_hive h(apiary::hive_config{.io_workers = 1, .parameters = untimed});
     ran = 0;
     for (std::uint64_t i = 0; i < n; ++i) must(h.post_to_worker(0, [] { ++ran; }), "refused");
-    // A stop closes the inbox only when its worker comes to it: what is inside runs.
+    // A stop closes the inbox only when its worker comes to it: the tasks inside still run.
     h.request_stop();
     h.run();
     must(ran == n, "a task was lost");
@@ -72,7 +73,7 @@ void successor(std::uint64_t n) {
     must(ran == n, "a task was lost");
 }
 
-// The same ways beside a second worker, which never runs: tasks that others could steal.
+// The same ways beside a second worker, which never runs: other workers could steal these tasks.
 using core_type = apiary::hive_core<real_sync, counting_driver, storage>;
 
 struct shared_hop {
@@ -96,7 +97,7 @@ void shared_successor(std::uint64_t n) {
     must(ran == n, "a task was lost");
 }
 
-// As hive::post_micro from outside.
+// Does the same as hive::post_micro from outside.
 template <class F>
 bool post(core_type& core, F callable) {
     auto* t = storage::make(callable);
@@ -114,8 +115,8 @@ void shared_post_and_run(std::uint64_t n) {
     must(ran == n, "a task was lost");
 }
 
-// Each post meets one sleeping worker and wakes it; the task is taken and dropped.
-// Flat: whether g++ inlines what the driver itself takes from the pool would else depend on how large this program is.
+// Each post meets one sleeping worker and wakes it; the task is taken and dropped. Flattened: otherwise the size of
+// this program would decide whether g++ inlines the driver's own take from the pool.
 [[gnu::flatten]] void post_to_a_sleeper(std::uint64_t n) {
     core_type core(1, 0, untimed);
     counting_driver::wakes = 0;

@@ -1,4 +1,4 @@
-// Exact driver of the structures: what a push, a pop, a steal, a claim, a timer cost in instructions.
+// Exact driver of the structures: the instructions of a push, a pop, a steal, a claim, a timer.
 #include <array>
 #include <cstdint>
 
@@ -20,7 +20,7 @@ struct node {
     std::int64_t deadline_ns = 0;
 };
 
-// The dearest pop: for the last one it races.
+// The most expensive pop: it races for the last element.
 void deque_push_pop(std::uint64_t n) {
     apiary::chase_lev_deque<std::uint64_t> d;
     auto owner = d.own();
@@ -70,13 +70,13 @@ void idle_sleep_claim(std::uint64_t n) {
     }
 }
 
-// What a post looks at when everybody runs.
+// The look of a post when all workers run.
 void idle_nobody_sleeps(std::uint64_t n) {
     apiary::idle_set<real_sync> idle;
     for (std::uint64_t i = 0; i < n; ++i) must(!idle.claim_any(), "idle set");
 }
 
-// Among 64 pending: the earliest expires, and is armed again behind all others.
+// Among 64 pending timers the earliest expires, and is armed again after all others.
 void timer_insert_expire(std::uint64_t n) {
     apiary::timer_heap<node> heap;
     std::array<node, 64> timers;

@@ -1,8 +1,9 @@
-// Coroutines that wait: what a suspended one takes of memory, and what messages through the channel cost.
+// Coroutines that wait: the memory of a suspended one, and the cost of messages through the channel.
 //
-// `suspended`: a million, each spawned and suspended at one event; what the process has more of the memory then, for each, and its
-// peak. `ping_pong`: a number to and fro between two coroutines, by two channels of one place. `count`: a million numbers from one to
-// another through 64 places. Time is for each message, and `cpu_ns` is the processor time of the whole process for one.
+// `suspended`: a million coroutines, each spawned and suspended at one event; the figure is the growth of the process's
+// memory for each, and its peak. `ping_pong`: a number to and fro between two coroutines, by two channels of one place.
+// `count`: a million numbers from one to another through 64 places. Time is for each message, and `cpu_ns` is the
+// processor time of the whole process for one.
 #include <apiary/coroutines/async_event.hpp>
 #include <apiary/coroutines/channel.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>

@@ -1,5 +1,6 @@
-// How the global queue may count its unfinished tasks: what a worker pays to take a task and to tell that it has ended.
-// Seed 004 proposes an atomic variable. Each way does the same to a queue that never runs dry; two threads, or one alone.
+// Ways in which the global queue may count its unfinished tasks: the cost for a worker to take a task and to report its
+// end. Seed 004 proposes an atomic variable. Each way does the same work on a queue that never runs dry, with two
+// threads or one alone.
 #include <benchmark/benchmark.h>
 
 #include <atomic>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t tasks = 1 << 16;
 
-// The count under the lock, which is taken for it.
+// The count under the lock, taken just for the count.
 struct own_lock {
     std::mutex mutex;
     std::uint64_t taken = 0, unfinished = 2 * tasks;
@@ -29,7 +30,7 @@ struct own_lock {
     std::uint64_t left() const { return unfinished; }
 };
 
-// The seed's.
+// The seed's way: an atomic variable.
 struct atomic_count {
     std::mutex mutex;
     std::uint64_t taken = 0;
@@ -46,7 +47,7 @@ struct atomic_count {
     std::uint64_t left() const { return unfinished; }
 };
 
-// The count under the lock that is taken for the next task anyway: what ships.
+// The count under the lock that the worker takes for the next task anyway. This way ships.
 struct with_the_take {
     std::mutex mutex;
     std::uint64_t taken = 0, unfinished = 2 * tasks;

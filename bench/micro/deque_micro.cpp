@@ -14,7 +14,8 @@ using deque = apiary::chase_lev_deque<std::uint64_t>;
 using apiary::steal_status;
 using apiary::micro::must;
 
-// One push and one pop at the bottom of an otherwise empty deque: the dearest pop, it races for the last one.
+// One push and one pop at the bottom of an otherwise empty deque: the most expensive pop, since it races for the last
+// element.
 void push_pop_last(benchmark::State& state) {
     deque d;
     auto owner = d.own();
@@ -40,7 +41,7 @@ void push_pop_many(benchmark::State& state) {
     state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
-// Steals with nobody else there; only they are timed, `range` at a time.
+// Steals without an active owner; only the steals are timed, `range` at a time.
 void steal_uncontended(benchmark::State& state) {
     deque d;
     auto owner = d.own();

@@ -1,9 +1,10 @@
-// fork_join where no tree is there to hide it: two branches of 20 us that never fork again, and what a pool costs that nobody calls.
+// fork_join without a tree that hides its cost: two branches of 20 us that never fork again, and the cost of a pool
+// that no thread calls.
 //
-// `awake`: the other worker has run something a moment ago, and looks for more. `parked`: it sleeps on a futex. `one_worker`: what
-// two branches take without parallelism. A figure of `two_branches` is one fork_join, in the median of all. `idle` is the processor
-// time of the process in a second that begins 10 ms after the last job. `call` is a `run` from outside, of nothing and of fib(16):
-// `handed_over` to a worker, which is awake or sleeps, or in a `seat`; each with one worker.
+// `awake`: the other worker has just run a job, and looks for more. `parked`: it sleeps on a futex. `one_worker`: the
+// time of two branches without parallelism. A figure of `two_branches` is one fork_join, the median of all. `idle` is
+// the processor time of the process in a second that begins 10 ms after the last job. `call` is a `run` from outside,
+// of nothing and of fib(16): `handed_over` to a worker, which is awake or sleeps, or in a `seat`; each with one worker.
 #include <apiary/schedulers/fork_join/pool.hpp>
 
 #include <benchmark/benchmark.h>
@@ -30,7 +31,7 @@ void branch() {
     while (real_sync::now_ns() < until) real_sync::relax();
 }
 
-// Calls `ready` before each fork_join, which is what is timed.
+// Calls `ready` before each fork_join; only the fork_join is timed.
 template <class Ready>
 void measure(benchmark::State& state, unsigned workers, Ready ready) {
     pool p({.workers = workers});

@@ -27,7 +27,7 @@ std::size_t walk(apiary::fifo_list<node> list) {
     return n;
 }
 
-// `range` pushes, then one drain and a walk over what it took.
+// `range` pushes, then one drain and a walk over the taken nodes.
 void push_drain(benchmark::State& state) {
     inbox box;
     std::vector<node> nodes(static_cast<std::size_t>(state.range(0)));
@@ -38,7 +38,7 @@ void push_drain(benchmark::State& state) {
     state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
-// As push_drain, but all nodes by one push_list.
+// The same as push_drain, but one push_list pushes all nodes.
 void push_list_drain(benchmark::State& state) {
     inbox box;
     std::vector<node> nodes(static_cast<std::size_t>(state.range(0)));
@@ -51,7 +51,7 @@ void push_list_drain(benchmark::State& state) {
     state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
-// Two producers push `range` nodes each against each other; nobody drains meanwhile.
+// Two producers push `range` nodes each at the same time; no consumer drains meanwhile.
 void two_producers(benchmark::State& state) {
     inbox box;
     const auto n = static_cast<std::size_t>(state.range(0));

@@ -1,9 +1,12 @@
-// The ledger's account, three ways, where two threads run the tasks: one word, which ships, and sixteen by the task's number, one
-// after the other or in runs of 64. Which thread runs which task is drawn, as two workers draw them from a queue.
+// The ledger's account, three ways, where two threads run the tasks: one word, which ships, and sixteen by the task's
+// number, one after the other or in runs of 64. Which thread runs which task is drawn, as two workers draw them from a
+// queue.
 //
-// Nothing holds the threads together, so that in runs of 64 they are seldom at the same word: that is the most that could be had.
+// Nothing keeps the threads in step, so in runs of 64 they are seldom at the same word: that shows the greatest
+// possible gain.
 //
-// `alone`: one thread runs them all. `beside_work`: a task is busy for about 50 ns besides, and what is shown is the whole of it.
+// `alone`: one thread runs them all. `beside_work`: a task is also busy for about 50 ns, and the figure is the whole
+// task.
 #include <apiary/bench/ledger.hpp>
 #include <apiary/sync/cache_line.hpp>
 

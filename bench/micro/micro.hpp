@@ -1,4 +1,4 @@
-// What the micro-benchmarks share: a check that ends the program, and the timing of two threads at once.
+// The common part of the micro-benchmarks: a check that ends the program, and the timing of two threads at once.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace apiary::micro {
 
-// A benchmark of a broken structure has no figure: SkipWithError would print a line and exit with 0.
+// A benchmark of a broken structure must not give a figure; SkipWithError would print a line and exit with 0.
 inline void must(bool holds, const char* what) {
     if (holds) [[likely]]
         return;
@@ -20,7 +20,7 @@ inline void must(bool holds, const char* what) {
     std::abort();
 }
 
-// From the moment both threads stand at the start until both bodies have ended.
+// Times both bodies, from the moment both threads are ready until both have ended.
 template <class Here, class There>
 [[nodiscard]] double seconds_of_both(Here here, There there) {
     std::atomic<bool> ready{false}, start{false};

@@ -1,8 +1,8 @@
-// The Chase-Lev deque of impl/apiary/queues, written by hand with std::atomic: what the machine code of the
-// policy version is compared with. Same algorithm, same layout, no policy.
+// The Chase-Lev deque of impl/apiary/queues, written by hand with std::atomic. The machine code of the policy version
+// is compared with it. Same algorithm, same layout, no policy.
 //
-// It is no product: nothing but the probes includes it. APIARY_STRONGER builds it with a stronger order
-// in the places marked STRONGER: the comparison must see that, or it sees nothing.
+// It is no product: only the probes include it. APIARY_STRONGER builds it with a stronger order in the places marked
+// STRONGER; a comparison that does not see that is worthless.
 #pragma once
 
 #include <atomic>

@@ -32,14 +32,14 @@ std::uint64_t probe_cell(policy::cell<std::uint64_t>& c) {
     return before;
 }
 
-// A publication through two words: nothing of the policy may stand between the operations.
+// A publication through two words: the policy may add no code between the operations.
 std::uint64_t probe_publish(word& data, word& flag, std::uint64_t v) {
     data.store(v, std::memory_order_relaxed);
     flag.store(1, std::memory_order_release);
     return flag.load(std::memory_order_acquire);
 }
 
-// A job on the stack that another thread gets to know of: a constructor, two words, an end.
+// A job on the stack that is shown to another thread: a constructor, two words, an end.
 struct job {
     explicit job(std::uint64_t v) : argument(v) {}
     std::uint64_t argument;

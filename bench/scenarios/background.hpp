@@ -1,5 +1,5 @@
-// Tasks that keep a runtime busy beside the measured ones, until they are told to end: short ones that stall (background), and
-// ones that compute (compute_load).
+// Tasks that keep a runtime busy beside the measured ones, until they are told to end: short ones that stall
+// (background), and ones that compute (compute_load).
 //
 // Threads. stall, leave, run: the tasks. stop, call_end, wait: the main thread, which sleeps until the last has left.
 // Synchronisation: leave, and the end of run, (release) pair with the load in stop and wait (acquire).
@@ -17,14 +17,14 @@ class background {
 public:
     background(std::uint64_t tasks, std::int64_t stall_ns) : stall_ns_(stall_ns), live_(tasks) {}
 
-    // Each yields, stalls, and so on.
+    // Each task yields, stalls, and so on.
     template <poster Runtime>
     void start_yielders(Runtime& runtime) {
         for (std::uint64_t k = live_.load(std::memory_order_relaxed); k-- > 0;)
             runtime.post([this, k, r = &runtime] { yield_and_stall(*r, k); });
     }
 
-    // Each stalls and spawns itself again.
+    // Each task stalls and spawns itself again.
     template <poster Runtime>
     void start_stallers(Runtime& runtime) {
         for (std::uint64_t k = live_.load(std::memory_order_relaxed); k-- > 0;)

@@ -1,8 +1,9 @@
-// The bare controls: what a scenario asks for, done by threads that have no scheduler.
+// The bare controls: the work of a scenario, done by threads that have no scheduler.
 //
-// They say how fast this machine lets the same work be done: the same tasks, clock reads and ledger, but nothing is queued, shared
-// out or looked for, since every thread knows beforehand what it will do. A runtime stands above its control by what scheduling costs.
-// A control is no lower bound: it does not balance (a thread that others displace keeps its share), and it sleeps as a runtime may.
+// They show how fast this machine can do the same work. Tasks, clock reads and ledger are the same, but nothing is
+// queued, shared out or looked for, since every thread knows its tasks beforehand. A runtime stands above its control
+// by the cost of scheduling. A control is no lower bound: it does not balance (a thread that others displace keeps its
+// share), and it sleeps as a runtime may.
 //
 // Threads. measure: the main thread. The other threads of a control are its own and end with the run.
 #pragma once
@@ -24,7 +25,7 @@ namespace apiary::bench {
 
 struct no_runtime {};
 
-// N threads, each of which has every N-th child. The first is the root's: it wakes the others and does its share.
+// N threads, each of which has every N-th child. The first runs the root: it wakes the others and does its share.
 class bare_steal_pressure {
 public:
     static report measure(const run_options& options) {
@@ -47,14 +48,16 @@ private:
         team(const team&) = delete;
         team& operator=(const team&) = delete;
 
-        // The next block; 0 ends the team. The ledger says when it is over: as each thread had a child, none looks at ops_ any more.
+        // Starts the next block; 0 ends the team. The ledger says when the block is over: each thread had a child, so
+        // none reads ops_ any more.
         void begin(std::uint64_t ops) noexcept {
             ops_ = ops;
             release(root_);
         }
 
     private:
-        // How many blocks have been released to the threads that wait for it. Sleepers, as a runtime's workers are between blocks.
+        // The number of blocks that have been released to the waiting threads. They sleep, as a runtime's workers do
+        // between blocks.
         struct alignas(cache_line) gate {
             std::atomic<std::uint32_t> released{0};
         };
@@ -86,7 +89,8 @@ private:
     };
 };
 
-// One thread that sleeps until the next timer is due. As all delays are equal, timers are due in the order of their arming.
+// One thread that sleeps until the next timer is due. As all delays are equal, timers are due in the order of their
+// arming.
 class bare_timer_lateness {
 public:
     static report measure(const run_options& options) {

@@ -2,11 +2,11 @@
 //
 // A Node is small and trivially copyable, with
 //     bool leaf() const;  Node left() const;  Node right() const;  std::uint64_t value() const;
-// The sum over all nodes is worked out by the runtime's own call for two branches (`forking`; `forking_coroutines`) where it has
-// one, else by continuation counting (`fork_count_down`). What is not the runtime's is one comparison and one addition a node: a fork can cost
-// two nanoseconds, and whatever stood around it would be measured, too. So a block is one root task, which does all the block's
-// computations one after the other inside the runtime, and the slow-down stands behind each of them: a node that looked for it
-// would make another kernel, half as slow again before it has waited at all.
+// The runtime's own call for two branches computes the sum over all nodes (`forking`; `forking_coroutines`); without
+// such a call, continuation counting does (`fork_count_down`). The kernel itself does one comparison and one addition
+// for each node: a fork can cost two nanoseconds, and any other work around it would be measured, too. So a block is
+// one root task, which does all the block's computations one after the other inside the runtime. The slow-down follows
+// each computation: nodes that looked for it would make another kernel, half as slow again before it has waited at all.
 //
 // Synchronisation in fork_count_down: as in tree_tasks.hpp.
 #pragma once
@@ -20,20 +20,20 @@
 
 namespace apiary::bench {
 
-// The slow-down of a control arm, behind a computation.
+// The slow-down of a control arm, after a computation.
 inline void slow_down(std::int64_t ns) noexcept {
     if (ns != 0) [[unlikely]]
         busy_wait_ns(ns);
 }
 
-// So that no computation is moved out of the loop over them.
+// Keeps the compiler from moving a computation out of the loop over them.
 template <class T>
 [[nodiscard]] T opaque(T value) noexcept {
     asm volatile("" : "+r"(value) : : "memory");
     return value;
 }
 
-// How many forks a sum takes: the nodes that are no leaves.
+// The number of forks of a sum: the nodes that are no leaves.
 template <class Node>
 [[nodiscard]] std::uint64_t forks_of(Node node) {
     return node.leaf() ? 0 : 1 + forks_of(node.left()) + forks_of(node.right());
@@ -45,7 +45,8 @@ template <class Node>
     return node.leaf() ? node.value() : node.value() + serial_fork_sum(node.left()) + serial_fork_sum(node.right());
 }
 
-// The results of two branches: by value where the runtime's call gives them so, else by reference, as its users write it.
+// The results of two branches: by value where the runtime's call gives them so, else by reference, as its users write
+// it.
 template <class Runtime, class F, class G, class... Worker>
 [[gnu::always_inline]] inline std::pair<std::uint64_t, std::uint64_t> results_of_both(const F& f, const G& g,
                                                                                       Worker&... worker) {
@@ -59,11 +60,11 @@ template <class Runtime, class F, class G, class... Worker>
     }
 }
 
-// The control without a runtime: recursion as it is written without one.
+// The control without a runtime: plain recursion.
 template <class Runtime>
 concept plain = requires { requires Runtime::plain; };
 
-// The kernel. `worker` is what the runtime hands in: one, or none.
+// The kernel. `worker` is the worker that the runtime hands in, if it does.
 template <class Runtime>
 struct forking {
     template <class Node, class... Worker>
@@ -113,7 +114,7 @@ public:
     fork_count_down(Node root, std::uint64_t expected, std::int64_t slowdown_ns, Runtime& runtime, ledger& account)
         : root_(root), expected_(expected), slowdown_ns_(slowdown_ns), runtime_(runtime), account_(account) {}
 
-    // From outside: so many computations, each of which starts the next.
+    // Called from outside: starts so many computations, each of which starts the next.
     void start(std::uint64_t ops) {
         ops_ = ops;
         done_ = 0;
@@ -159,7 +160,7 @@ private:
 template <class Runtime>
 inline constexpr bool forks = forker<Runtime> || coroutine_runtime<Runtime> || poster<Runtime>;
 
-// The scenario: operation i is the whole sum, once. `unit` names what an operation has `units` of: a flag of the row.
+// The scenario: operation i is the whole sum, once. An operation has `units` of `unit`, which names a flag of the row.
 template <class Node, class Runtime>
 [[nodiscard]] report measure_forks(Node root, std::string_view unit, std::uint64_t units, const run_options& options) {
     const std::uint64_t expected = serial_fork_sum(root);

@@ -1,4 +1,4 @@
-// fib: two branches for every addition of fib(n), by its definition. What a fork and a join cost, and nothing else.
+// fib: two branches for every addition of fib(n), by its definition. It measures the cost of a fork and a join only.
 //
 // A poor result means: a fork allocates, fences, or wakes, or a join blocks. For first-in-first-out pools it also
 // measures memory: they open the whole tree breadth first. The floor is the subject machine, whose compiler is free to

@@ -1,7 +1,8 @@
-// floor_futex, floor_eventfd, floor_spin: two threads hand a number to and fro, by the least that can do it.
+// floor_futex, floor_eventfd, floor_spin: two threads hand a number to and fro, with the least machinery that can do
+// it.
 //
-// They say what a wake, or a cache line, costs on this machine at the time of the race: no runtime's latency can be below.
-// A result far above the usual says that the machine was disturbed or its processors are far apart.
+// They show the cost of a wake, or of a cache line, on this machine at the time of the race: no runtime's latency can
+// be below. A result far above the usual says that the machine was disturbed or its processors are far apart.
 #pragma once
 
 #include <linux/futex.h>
@@ -21,7 +22,7 @@
 
 namespace apiary::bench {
 
-// A channel carries one number at a time from one thread to another. send publishes what the sender wrote before.
+// A channel carries one number at a time from one thread to another. send publishes the sender's earlier writes.
 
 class futex_channel {
 public:

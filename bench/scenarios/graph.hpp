@@ -1,9 +1,9 @@
 // graph: dependent tasks in the patterns of Task Bench and others, built and run; a value goes along every edge.
-// graph_again: the same, built once and run again and again: only the runs are timed. So the two stand in no row together.
+// graph_again: the same, built once and run again and again; only the runs are timed, so the two are never compared.
 //
-// A poor result means: a task allocates, an edge locks or is looked up, what has become ready is handed over one by one. The
-// floor is the subject machine: the same loop in one thread. Over `iterations` it gives the curve from which METG is read.
-// Twins: tokio_baseline/src/scenarios/graph.rs, subjects/go/graph.go.
+// A poor result means: a task allocates, an edge locks or is looked up, or ready tasks are handed over one by one. The
+// floor is the subject machine: the same loop in one thread. Over `iterations` it gives the curve from which METG is
+// read. Twins: tokio_baseline/src/scenarios/graph.rs, subjects/go/graph.go.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,8 @@
 
 namespace apiary::bench {
 
-// The two scenarios; `Operation<Runtime, Build>` is made once, with the tasks' builder, and one call of it is an operation.
+// The two scenarios; `Operation<Runtime, Build>` is made once, with the tasks' builder, and one call of it is an
+// operation.
 template <template <class, class> class Operation>
 class graphs {
 public:

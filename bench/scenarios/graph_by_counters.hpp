@@ -1,12 +1,12 @@
-// Graphs for a runtime that has no call for them but can post: a counter of producers for each task, a list of its consumers.
-// All tasks are submitted first; then those without producers are posted, and a task that ends hands on to what it made ready.
-// Such a graph runs again when its counters are set again.
+// Graphs for a runtime that has no call for them but can post: a counter of producers for each task, a list of its
+// consumers. All tasks are submitted first; then those without producers are posted, and a task that ends hands on to
+// the tasks that it made ready. Such a graph runs again when its counters are set again.
 //
 // Threads.  graph, build, run_again: the main thread, which sleeps until all have run. The rest: tasks.
 //
-// Synchronisation: a task that ends takes itself off the counter of each consumer (acq_rel); the one that takes off the last
-// continues the release sequence of the others, so the consumer sees what all its producers wrote. Tasks without consumers
-// take themselves off `ends_` in the same way: when the last of them has ended, all have.
+// Synchronisation: a task that ends takes itself off the counter of each consumer (acq_rel). The last one to do so
+// continues the release sequence of the others, so the consumer sees the writes of all its producers. Tasks without
+// consumers take themselves off `ends_` in the same way: when the last of them has ended, all have.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@
 
 namespace apiary::bench {
 
-// The runtime's own graphs, where it has some.
+// Uses the runtime's own graphs, where it has some.
 template <class Runtime>
 class graph_runner {
 public:
@@ -140,7 +140,7 @@ private:
     const Build build_;
 };
 
-// And one of `graph_again`.
+// An operation of `graph_again`.
 template <class Runtime, class Build>
 class built_once {
 public:

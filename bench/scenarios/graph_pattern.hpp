@@ -1,4 +1,5 @@
-// The graphs of the scenario `graph`: which tasks there are, and which producers each has (bench/contract/CLI.md, "Graphs").
+// The graphs of the scenario `graph`: which tasks there are, and which producers each has (bench/contract/CLI.md,
+// "Graphs").
 #pragma once
 
 #include <algorithm>
@@ -46,7 +47,7 @@ public:
     [[nodiscard]] std::uint64_t edges() const { return all_.size(); }
     [[nodiscard]] std::span<const id> producers(id of) const { return {&all_[first_[of]], &all_[first_[of + 1]]}; }
 
-    // How many there would be, without making them.
+    // The number of tasks, without making them.
     [[nodiscard]] static std::uint64_t tasks_of(pattern kind, std::uint64_t width, std::uint64_t steps) {
         if (kind == pattern::cholesky) return width * (width + 1) * (width + 2) / 6;
         std::uint64_t all = 0;

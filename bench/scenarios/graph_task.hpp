@@ -1,4 +1,4 @@
-// What a task of the scenario `graph` does: its value from those of its producers, and the kernel.
+// The body of a task of the scenario `graph`: it computes its value from those of its producers, and runs the kernel.
 #pragma once
 
 #include <cstdint>

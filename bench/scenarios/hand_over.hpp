@@ -1,5 +1,5 @@
-// The floor of messages: one thread, whatever --workers says, takes one letter after the other to the process that it is for.
-// What a runtime of processes costs that has nothing to share, to wake or to lock: a virtual call, and a list of letters.
+// The floor of messages: one thread, whatever --workers says, takes one letter after the other to its receiver. It is
+// the cost of a runtime of processes that shares, wakes and locks nothing: a virtual call, and a list of letters.
 #pragma once
 
 #include <cstddef>
@@ -51,8 +51,8 @@ public:
         bool stopped_ = false;
     };
 
-    // Runs until no letter is left. All that have been started begin before a letter is handed over; what is sent meanwhile is
-    // the next round's.
+    // Runs until no letter is left. All started processes begin before a letter is handed over; letters sent meanwhile
+    // belong to the next round.
     template <class P>
     void begin(P process) {
         started_.push_back(new of<P>(std::move(process)));

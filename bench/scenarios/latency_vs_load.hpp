@@ -30,7 +30,7 @@ public:
     static report measure(const run_options& options) {
         const auto kind = static_cast<service>(options.param("service"));
         const auto scale = static_cast<std::int64_t>(options.param("scale"));
-        // Worked out beforehand: a logarithm is no part of the service.
+        // Computed beforehand: a logarithm is no part of the service.
         std::vector<std::int64_t> services(options.plan.size());
         for (std::size_t i = 0; i < services.size(); ++i) services[i] = scale * service_ns(kind, options.seed, i);
         busy_wait_ns(1);  // calibrates its loop, for the first task should not

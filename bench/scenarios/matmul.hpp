@@ -18,7 +18,7 @@
 
 namespace apiary::bench {
 
-// The three matrices, row-major, and what is known of them.
+// The three matrices, row-major, and their expected answer.
 class matrices {
 public:
     static constexpr std::uint32_t leaf = 32;
@@ -42,8 +42,8 @@ public:
         }
     };
 
-    // Precondition: p.size is `leaf`. Out of line, so that every runtime runs the same code of it. With the constant no inner loop
-    // is left: where the linker put that decided whether a product of 512 took 21 or 28 ms.
+    // Precondition: p.size is `leaf`. Out of line, so that every runtime runs the same code of it. The constant size
+    // leaves no inner loop: the place that the linker gave that loop decided whether a product of 512 took 21 or 28 ms.
     [[gnu::noinline]] void multiply_leaf(const product p) noexcept {
         const std::size_t n = n_;
         std::uint32_t* const c = &c_[at(p.i, p.j)];
@@ -53,8 +53,9 @@ public:
             for (std::size_t k = 0; k < leaf; ++k) add_row(c + i * n, a[i * n + k], b + k * n);
     }
 
-    // The root's first step, on the thread that it runs on: C zero, then the clock. Were C cleared by the main thread, a worker
-    // on another processor would fetch it from that one's cache, and a runtime whose root is on the main thread would not.
+    // The root's first step, on its own thread: it clears C, then reads the clock. If the main thread cleared C, a
+    // worker on another processor would fetch C from that thread's cache, and a runtime whose root is on the main
+    // thread would not.
     product begin() noexcept {
         c_.assign(c_.size(), 0);
         begun_ns_ = now_ns();
@@ -88,7 +89,8 @@ public:
     }
 
 private:
-    // c += a·b. Parameters, because that is where g++ heeds __restrict, which says what the twins' types say.
+    // c += a·b. These are parameters, because g++ heeds __restrict there; __restrict says the same as the types of the
+    // twins.
     static void add_row(std::uint32_t* __restrict c, std::uint32_t a, const std::uint32_t* __restrict b) noexcept {
         for (std::uint32_t j = 0; j < leaf; ++j) c[j] += a * b[j];
     }
@@ -210,8 +212,8 @@ private:
         end.complete(0);
     }
 
-    // By continuation counting: the thread that ends the last part of a phase goes on with the next, or with the parent.
-    // pending (acq_rel) hands the parts' writes to C on to it.
+    // Continuation counting: the thread that ends the last part of a phase goes on with the next phase, or with the
+    // parent. pending (acq_rel) hands it the parts' writes to C.
     template <class Runtime>
     class in_pieces {
         struct frame {
@@ -240,7 +242,7 @@ private:
             deliver(parent);
         }
 
-        // Returns the fourth.
+        // Returns the fourth part.
         product spawn_three(frame* of) {
             const product whole = of->whole;
             const std::uint32_t phase = of->phase;

@@ -3,14 +3,15 @@
 // A Program has name, parameters, a constructor from run_options, and
 //     std::uint64_t ends() const;      // how many processes end in an operation
 //     std::uint64_t answer() const;    // the sum of their values
-//     static constexpr std::string_view unit;  std::uint64_t units() const;   // the flag: what an operation has how many of
+//     // The flag of the row: an operation has units() of unit.
+//     static constexpr std::string_view unit;  std::uint64_t units() const;
 //     template <messenger R> struct on { struct root; };   // the first process, made from {operation*, program*}
 //     template <messenger R> static constexpr bool suits;   // optional: not every R can do it
 //
-// Threads.  open: the main thread. All else: processes; `end` is the last thing that a process does, for after the last one
+// Threads.  open: the main thread. All else: processes. `end` is the last act of a process, since after the last `end`
 // the main thread may open the next operation.
 //
-// Synchronisation: each process adds its value, then takes itself off `left_` (acq_rel); the one that takes the last off
+// Synchronisation: each process adds its value, then takes itself off `left_` (acq_rel). The last process to do so
 // continues the release sequence of the others, so it sees the whole sum.
 #pragma once
 
@@ -40,7 +41,7 @@ public:
         mark_ = mark;
     }
 
-    // By one that goes on, or fails.
+    // Adds a value for a process that goes on, or fails.
     void add(std::uint64_t value) { sum_.fetch_add(value, std::memory_order_relaxed); }
     void end(typename R::self& me, std::uint64_t value) {
         me.stop();
@@ -49,7 +50,7 @@ public:
             account_.complete(mark_ + sum_.load(std::memory_order_relaxed));
     }
 
-    std::vector<typename R::address> peers;  // filled by the root before it tells anybody to begin
+    std::vector<typename R::address> peers;  // filled by the root before it tells any process to begin
     std::atomic<std::uint64_t> waiting{0};   // processes that have counted themselves in
     std::optional<std::uint64_t> peak;       // resident bytes with all of them waiting, in the first operation
 

@@ -1,8 +1,8 @@
 // mixed_load: posts arrive while long compute tasks keep every processor busy.
 //
 // A poor tail means: posts wait behind compute tasks of milliseconds, or only the system's scheduler stands between the
-// two. compute_lost_ppm says what that was bought with: compute throughput beside the posts against that of the same pool
-// alone, just before. Twin: tokio_baseline/src/scenarios/mixed_load.rs.
+// two. compute_lost_ppm gives the price: compute throughput beside the posts against that of the same pool alone, just
+// before. Twin: tokio_baseline/src/scenarios/mixed_load.rs.
 #pragma once
 
 #include <algorithm>
@@ -65,8 +65,8 @@ public:
         std::uint64_t done;
     };
 
-    // Of the throughput alone, in millionths; negative where it was more. What the injector took for itself was nobody's to lose.
-    // Nothing where a task is more than a hundredth of what was done alone.
+    // The loss against the throughput alone, in millionths; negative if there was more. The injector's own processor
+    // time does not count as lost. Empty if one task is more than a hundredth of the work done alone.
     [[nodiscard]] static std::optional<std::int64_t> lost_ppm(moment first, moment middle, moment last,
                                                               unsigned processors, std::int64_t injector_ns) {
         const std::uint64_t alone = middle.done - first.done, beside = last.done - middle.done;

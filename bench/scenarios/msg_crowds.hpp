@@ -1,6 +1,7 @@
-// msg_create, msg_throughput, idle_processes: one process starts many and sends to them. After Savina, but for the last.
+// msg_create, msg_throughput, idle_processes: one process starts many and sends to them. After Savina, but for the
+// last.
 //
-// What a poor result means stands in contract/scenarios.toml. Twins: as in msg_pairs.hpp.
+// contract/scenarios.toml says what a poor result means. Twins: as in msg_pairs.hpp.
 #pragma once
 
 #include <algorithm>

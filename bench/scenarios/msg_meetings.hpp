@@ -1,6 +1,6 @@
 // chameneos, big, bounded_buffer: many processes that meet at one, or at each other. After Savina.
 //
-// What a poor result means stands in contract/scenarios.toml. Twins: as in msg_pairs.hpp.
+// contract/scenarios.toml says what a poor result means. Twins: as in msg_pairs.hpp.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // msg_ping_pong, msg_count, msg_ring: two processes to and fro, one to another, a token in a ring. After Savina.
 //
-// What a poor result means stands in contract/scenarios.toml. Twins: tokio_baseline/src/scenarios/, subjects/go/messages.go,
+// contract/scenarios.toml says what a poor result means. Twins: tokio_baseline/src/scenarios/, subjects/go/messages.go,
 // subjects/erlang/programs.erl.
 #pragma once
 

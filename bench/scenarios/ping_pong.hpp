@@ -1,7 +1,7 @@
 // ping_pong and yield_many, after Tokio: tasks that hand to and fro, tasks that let others go first.
 //
-// A poor ping_pong means: waking a task from a task travels between workers. A poor yield_many means: coming back to
-// the queue is dear. Twins: tokio_baseline/src/scenarios/, under the same names.
+// A poor ping_pong means: a task that wakes another sends it to a different worker. A poor yield_many means: a return
+// to the queue is expensive. Twins: tokio_baseline/src/scenarios/, under the same names.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ public:
     }
 
 private:
-    // Without channels: what a task sends is the task that goes on.
+    // Without channels: a task sends the task that goes on.
     template <poster Runtime>
     struct game {
         Runtime& runtime;

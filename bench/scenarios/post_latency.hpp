@@ -1,9 +1,9 @@
 // post_latency: an open loop; one injector posts tasks at the plan's times, each stamps when it started.
 //
-// A poor median means: waking an idle worker is slow. A poor tail with a good median means: a worker
-// was busy, or asleep and not told. lateness_p99_ns says what the injector itself was late by. With `respawners` the same
-// workers compute all the time, in tasks that spawn their successors: starved_ppm says how many posts had to wait for the end.
-// Twin: tokio_baseline/src/scenarios/post_latency.rs.
+// A poor median means: waking an idle worker is slow. A poor tail with a good median means: a worker was busy, or
+// asleep and not told. lateness_p99_ns gives the injector's own lateness. With `respawners` the same workers compute
+// all the time, in tasks that spawn their successors: starved_ppm says how many posts had to wait for the end. Twin:
+// tokio_baseline/src/scenarios/post_latency.rs.
 #pragma once
 
 #include <array>
@@ -55,7 +55,7 @@ public:
     }
 
 private:
-    static constexpr std::int64_t patience_ns = 100'000'000;  // after the last post; what has not run then is starved
+    static constexpr std::int64_t patience_ns = 100'000'000;  // after the last post; posts that run later are starved
 };
 
 }  // namespace apiary::bench

@@ -1,8 +1,8 @@
 // post_throughput: threads outside the runtime post tasks as fast as they can; each adds its mark atomically.
 //
-// A poor result means: a post is dear (allocation, lock, a wake per task), or the workers fight over
-// what they take from. ns_per_op counts wall time; cpu_ns shows whether it was bought with spinning.
-// Twin: tokio_baseline/src/scenarios/post_throughput.rs.
+// A poor result means: a post is expensive (allocation, lock, a wake per task), or the workers contend for the queue
+// that they take from. ns_per_op counts wall time; cpu_ns shows whether spinning paid for it. Twin:
+// tokio_baseline/src/scenarios/post_throughput.rs.
 #pragma once
 
 #include <array>

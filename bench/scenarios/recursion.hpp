@@ -1,5 +1,6 @@
-// The floors of fork-join and of graphs: plain recursion and the plain loop on the calling thread, whatever --workers says. A
-// runtime stands above them by what its forks and its edges cost, and may stand below them by as many threads as it has.
+// The floors of fork-join and of graphs: plain recursion and the plain loop on the calling thread, whatever --workers
+// says. A runtime stands above them by the cost of its forks and its edges, and may stand below them by as many threads
+// as it has.
 #pragma once
 
 #include <sys/utsname.h>
@@ -49,7 +50,7 @@ public:
         void wait() {}
     };
 
-    // Each task as it is submitted: its producers have run.
+    // Runs each task when it is submitted: its producers have run.
     template <class Build>
     void graph(std::uint64_t, Build build) {
         build(*this);
@@ -72,8 +73,9 @@ public:
     }
 };
 
-// Each branch is a call: what a runtime costs that must be able to hand either branch to another thread, and never does. More than
-// two are halved, as for fork_join and rayon. Twin: tokio_baseline/src/subjects/machine_rust.rs.
+// Each branch is a call: the cost of a runtime that must be able to hand either branch to another thread, and never
+// does. More than two branches are halved, as for fork_join and rayon. Twin:
+// tokio_baseline/src/subjects/machine_rust.rs.
 class recursion_by_calls {
 public:
     static constexpr std::string_view name = "machine_calls";

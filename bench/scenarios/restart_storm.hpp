@@ -1,7 +1,7 @@
 // restart_storm: processes fail as soon as they are told to, and a supervisor starts each of them again. Not Savina's.
 //
-// What a poor result means stands in contract/scenarios.toml. Twin: subjects/erlang/programs.erl. No other library
-// that races restarts what failed: ractor and CAF tell of it.
+// contract/scenarios.toml says what a poor result means. Twin: subjects/erlang/programs.erl. No other library in
+// the race restarts failed processes: ractor and CAF only report a failure.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ struct storm_program {
             std::uint64_t number;
 
             void start(self& me) {
-                all->peers[number] = me.me();  // its own place: the root reads it behind this letter
+                all->peers[number] = me.me();  // its own place: the root reads it after this letter
                 me.send(root, {started, number});
             }
             void receive(self& me, letter m) {

@@ -1,9 +1,9 @@
 // Tokio's spawn_many_* and remote_spawn: T tasks at once, from a worker, from outside, and while others keep the
 // workers busy.
 //
-// A poor local result means: a spawn from a task goes through something shared. A poor remote one: a post from outside
-// is dear; with busy workers: outside posts wait behind tasks that respawn themselves (a fairness question).
-// Twins: tokio_baseline/src/scenarios/, under the same names.
+// A poor local result means: a spawn from a task goes through a shared structure. A poor remote result means: a post
+// from outside is expensive; with busy workers, outside posts wait behind tasks that respawn themselves (a fairness
+// question). Twins: tokio_baseline/src/scenarios/, under the same names.
 #pragma once
 
 #include <array>
@@ -49,7 +49,7 @@ private:
     };
 };
 
-// What the three remote ones share: the main thread posts.
+// The common part of the three remote scenarios: the main thread posts.
 template <poster Runtime>
 [[nodiscard]] report measure_remote_posts(const block_settings& settings, std::uint64_t tasks, ledger& account,
                                           Runtime& runtime) {
@@ -78,7 +78,7 @@ public:
     }
 };
 
-// Beside tasks that hold the workers: `Load` says which, how many, and how the runtime is given them.
+// Runs beside tasks that hold the workers: `Load` says which, how many, and how the runtime gets them.
 template <class Load>
 class spawn_many_beside {
 public:

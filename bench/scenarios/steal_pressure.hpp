@@ -2,8 +2,8 @@
 //
 // Ideal is work_ns · ops / workers, and some 10 ns a task for the fences of a wait below 2 us (busy_wait_ns). A poor
 // result means: idle workers are woken late or one by one, or a steal takes too little. elsewhere_ppm near 0 means that
-// nobody came; the latency column says how long the first thief took. Where nothing can be posted the root is a call, and
-// divides its children by halves, or spawns them all in a scope; or it is a coroutine, which forks them all. Twin:
+// no thief came; the latency column gives the time until the first theft. For a runtime without posts the root is a
+// call, which halves its children or spawns them all in a scope, or a coroutine, which forks them all. Twin:
 // tokio_baseline/src/scenarios/steal_pressure.rs.
 #pragma once
 
@@ -83,7 +83,7 @@ private:
     }
 
 public:
-    // begin(ops) has somebody run the children of a block.
+    // begin(ops) makes the runtime run the children of a block.
     template <class Runtime, class Begin>
     static report measure_family(family& f, Runtime& runtime, const run_options& options, Begin begin) {
         busy_wait_ns(1);                                         // calibrates its loop, for the first child should not

@@ -1,7 +1,7 @@
 // successor and chained_spawn: each task spawns the next and ends; chains of hops and nothing else.
 //
-// A poor result means: handing on to oneself is dear, or each hop wakes a sleeper who finds nothing, or drags the
-// chain to another processor. Twins: tokio_baseline/src/scenarios/successor.rs and chained_spawn.rs.
+// A poor result means: a hand-over on the same worker is expensive, or each hop wakes a sleeper that finds nothing, or
+// a hop moves the chain to another processor. Twins: tokio_baseline/src/scenarios/successor.rs and chained_spawn.rs.
 #pragma once
 
 #include <array>

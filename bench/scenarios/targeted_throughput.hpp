@@ -1,7 +1,7 @@
 // targeted_throughput: threads outside post to the private queues of chosen workers as fast as they can.
 //
-// A poor result means: a worker's inbox is dear to push into, or each post wakes its worker although it
-// is awake. Twin: tokio_baseline/src/scenarios/targeted_throughput.rs.
+// A poor result means: a push into a worker's inbox is expensive, or each post wakes its worker although it is awake.
+// Twin: tokio_baseline/src/scenarios/targeted_throughput.rs.
 #pragma once
 
 #include <array>

@@ -43,7 +43,7 @@ public:
         return result;
     }
 
-    // What is asked for, and how late each timer was.
+    // The delays that were asked for, and the lateness of each timer.
     struct timers {
         const std::uint64_t ops, pending;
         const std::chrono::nanoseconds delay;
@@ -60,10 +60,10 @@ public:
                     ", the number of timers in all; give --param ops=N with N >= " + std::to_string(pending));
         }
 
-        // When a timer that is armed now is due.
+        // The due time of a timer that is armed now.
         [[nodiscard]] std::int64_t due() const noexcept { return now_ns() + delay.count(); }
 
-        // First act of a timer: how late it is. By its own task, once per number.
+        // First act of a timer: records its lateness. Its own task calls this, once per number.
         void fired(std::uint64_t number, std::int64_t due) noexcept { lateness_[number] = now_ns() - due; }
 
         // Last act of a timer.

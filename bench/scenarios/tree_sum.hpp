@@ -1,7 +1,9 @@
-// tree_sum: the sum over a balanced binary tree in memory, a fork at every inner node. The benchmark of spice and chili.
+// tree_sum: the sum over a balanced binary tree in memory, a fork at every inner node. The benchmark of spice and
+// chili.
 //
-// A poor result means: the overhead of a fork, as in fib, against a load and an addition; and for 1,023 nodes, how soon work
-// of a microsecond is handed out (to nobody, at best). Twin: tokio_baseline/src/scenarios/tree_sum.rs.
+// A poor result means: the overhead of a fork is large, as in fib, against a load and an addition; for 1,023 nodes it
+// also means that work of a microsecond is handed out too soon (at best, no worker gets any). Twin:
+// tokio_baseline/src/scenarios/tree_sum.rs.
 #pragma once
 
 #include <array>
@@ -16,8 +18,9 @@
 
 namespace apiary::bench {
 
-// Nodes in one array, in the order of a walk that visits a node, then its left subtree, then its right one. A node is worth
-// its number in it. A runtime that begins with the second of two branches gets the left one there, so that all walk forwards.
+// Nodes in one array, in the order of a walk that visits a node, then its left subtree, then its right one. A node is
+// worth its number in it. A runtime that begins with the second of two branches gets the left one there, so that all
+// walk forwards.
 class binary_tree {
     struct stored {
         std::uint64_t value;

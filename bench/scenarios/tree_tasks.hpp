@@ -1,18 +1,19 @@
-// The value of a tree, its nodes as tasks: the engine of skynet, nqueens and uts (trees.hpp, uts.hpp). Where a fork is all
-// there is, such a frame would be what is measured: fib and tree_sum have kernels of their own (binary_forks.hpp).
+// The value of a tree, its nodes as tasks: the engine of skynet, nqueens and uts (trees.hpp, uts.hpp). Where a node
+// does nothing but fork, the figure would be the cost of this frame: fib and tree_sum have kernels of their own
+// (binary_forks.hpp).
 //
 // A Tree has a Node (trivially copyable) and
 //     Node root() const;
 //     unsigned children(const Node&) const;          // at most most_children
 //     Node child(const Node&, unsigned k) const;
 //     std::uint64_t value(const Node&) const;        // its own
-// Ways to the sum over all nodes, and each runtime goes its own (BIAS.md): `join_sum` where a task can wait for its children
-// inside a worker (`join_coroutines`: inside a coroutine), `halved_sum` where its call for two branches divides more of them,
-// too, as rayon's and chili's do; `count_down` where nothing can wait: the last child to end carries the sum to the parent. A
-// node runs one child itself.
+// There are several ways to the sum over all nodes, and each runtime goes its own (BIAS.md). `join_sum`: a task can
+// wait for its children inside a worker (`join_coroutines`: inside a coroutine). `halved_sum`: the runtime's call for
+// two branches divides more of them, too, as rayon's and chili's do. `count_down`: no task can wait, so the last child
+// to end carries the sum to the parent. A node runs one child itself.
 //
-// Synchronisation in count_down: each child adds to `sum`, then takes one off `pending` (acq_rel); the one that takes the
-// last off continues the release sequence of all others, so it sees the whole sum.
+// Synchronisation in count_down: each child adds to `sum`, then takes one off `pending` (acq_rel). The child that takes
+// the last one off continues the release sequence of all others, so it sees the whole sum.
 #pragma once
 
 #include <array>
@@ -53,7 +54,7 @@ template <class Tree, joiner Runtime>
     return sum;
 }
 
-// By halves of the children until one is left, so that n of them cost n - 1 forks.
+// Halves the children until one is left, so n children cost n - 1 forks.
 template <class Tree, forker_by_halves Runtime>
 class halved_sum {
     using Node = typename Tree::Node;
@@ -125,7 +126,7 @@ public:
     count_down(const Tree& tree, Runtime& runtime, ledger& account)
         : tree_(tree), runtime_(runtime), account_(account) {}
 
-    // From outside. When all is done the account is completed with `number`, plus by how much the answer is wrong.
+    // Called from outside. At the end it completes the account with `number` plus the error of the answer.
     void start(std::uint64_t number, std::uint64_t expected) {
         mark_ = number - expected;
         runtime_.post([this] { run(tree_.root(), nullptr); });

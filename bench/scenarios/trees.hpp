@@ -31,7 +31,7 @@ struct skynet_tree {
 
 struct nqueens_tree {
     static constexpr unsigned most_children = 20;
-    // What the queens of the rows above attack in this row, a bit per column.
+    // The columns of this row that the queens above attack, a bit per column.
     struct Node {
         std::uint32_t columns, falling, rising;
         std::uint8_t row;  // one more word, and g++ stores all four as a vector: a tenth more for each node
@@ -53,7 +53,8 @@ struct nqueens_tree {
     [[nodiscard]] std::uint64_t value(const Node& node) const noexcept { return node.row == n ? 1 : 0; }
 
 private:
-    // What rustc makes of count_ones for the common x86-64, which has no instruction for it. g++ 12 calls a function.
+    // The code that rustc generates for count_ones on the common x86-64, which has no instruction for it. g++ 12 calls
+    // a function.
     [[nodiscard]] static unsigned ones(std::uint32_t bits) noexcept {
         bits -= bits >> 1 & 0x55555555;
         bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);

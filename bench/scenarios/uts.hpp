@@ -1,5 +1,5 @@
-// uts: Unbalanced Tree Search, the published tree T1, whose shape nobody can foresee: a node's SHA-1 decides how many
-// children it has.
+// uts: Unbalanced Tree Search, the published tree T1, whose shape no program can foresee: a node's SHA-1 decides how
+// many children it has.
 //
 // A poor result means: work is balanced by halves of a queue and not by need. Each node costs about a hash.
 // Twin: tokio_baseline/src/scenarios/uts.rs. Olivier et al., "UTS: An Unbalanced Tree Search Benchmark", LCPC 2006.

@@ -1,7 +1,8 @@
-// wake_chain and idle_cpu: what it costs to wake sleeping workers together, and what sleeping itself costs.
+// wake_chain and idle_cpu: the cost of waking sleeping workers together, and the cost of sleeping itself.
 //
-// A poor wake_chain means: workers wake each other one by one, or all at once for one task. A poor idle_cpu means: workers
-// poll (idle_switches says how often they ran), or a single post wakes more than one of them. Twins: tokio_baseline/src/scenarios/, under the same names.
+// A poor wake_chain means: workers wake each other one by one, or all at once for one task. A poor idle_cpu means:
+// workers poll (idle_switches says how often they ran), or a single post wakes more than one of them. Twins:
+// tokio_baseline/src/scenarios/, under the same names.
 #pragma once
 
 #include <algorithm>
@@ -115,7 +116,7 @@ public:
         sleep_until_ns(start + static_cast<std::int64_t>(seconds) * second);
         if (ops != 0) account.wait();
         const std::int64_t wall_ns = now_ns() - start, cpu_ns = process_cpu_ns() - cpu_start;
-        // A thread that has ended since takes its count along.
+        // A thread that has ended in between takes its count with it.
         const std::uint64_t switches_end = switches_of_others();
         const std::uint64_t switches = switches_end - std::min(switches_end, switches_start);
 

@@ -1,8 +1,8 @@
 // Subject `asio`: Boost.Asio, one thread_pool of N threads. post for work from outside and for children, defer for
 // a task's own successor (its documentation: "a continuation of the calling context"), a steady_timer per delayed post.
 //
-// Aiming at a worker: N threads, each with an io_context of its own, as Asio's server examples do. Compute tasks: a second
-// thread_pool. It has no batch call, and no way to wait inside a worker: fork-join by continuation.
+// Aiming at a worker: N threads, each with an io_context of its own, as Asio's server examples do. Compute tasks: a
+// second thread_pool. It has no batch call, and no way to wait inside a worker: fork-join by continuation.
 #include <boost/asio/defer.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>

@@ -1,9 +1,9 @@
-// Subject `asio_awaitable`: Boost.Asio's coroutines, `awaitable<T>` on one thread_pool of N threads. co_spawn for each child; the
-// parent awaits an operation of its own (async_initiate), which the last child completes.
+// Subject `asio_awaitable`: Boost.Asio's coroutines, `awaitable<T>` on one thread_pool of N threads. co_spawn for each
+// child; the parent awaits an operation of its own (async_initiate), which the last child completes.
 //
-// That is what Asio has for a join in 1.74: its operators && and || came later, for one thread. Fork-join in coroutine form, and
-// nothing else: posts are the subject asio's.
-// Frames come from Asio's own operator new and go back by its own operator delete; g++ 12 sees the one inside the first alone.
+// Asio 1.74 has no other join: its operators && and || came later, for one thread. This subject does fork-join in
+// coroutine form only; the subject asio does posts. Frames come from Asio's own operator new and go back by its own
+// operator delete; g++ 12 sees only the heap call inside the first.
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 
 #include <utility>  // for boost/asio/awaitable.hpp of 1.74, which forgets it
@@ -32,8 +32,8 @@ namespace {
 
 namespace net = boost::asio;
 
-// The children of one coroutine, on its frame. Each that ends takes one off `left_` (acq_rel), so the last sees what all have
-// written; the parent's own one is taken off when it awaits.
+// The children of one coroutine, on its frame. Each child that ends takes one off `left_` (acq_rel), so the last one
+// sees the writes of all. The parent takes off its own one when it awaits.
 class children {
     using handler = net::async_result<net::use_awaitable_t<>, void()>::handler_type;
 

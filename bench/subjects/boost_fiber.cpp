@@ -1,10 +1,10 @@
 // Subject `boost_fiber`: Boost.Fiber on N threads. A process is a detached fiber on a stack of 16 KiB, its mailbox a
 // buffered_channel, which makes the sender wait when it is full.
 //
-// The threads share fibers by the library's work_stealing, as its own measurements do. One thread alone has round_robin, the
-// library's default: a thief without others looks for one for ever. Idle thieves look again and again, which is their default, too.
-// Letters in a circle of full mailboxes would wait for ever: `big` is unsupported; and so are more than 262,144 processes, of which
-// each keeps 7 to 12 kB. It has nothing else: tasks cannot be posted to it.
+// The threads share fibers by the library's work_stealing, as its own measurements do. One thread alone uses
+// round_robin, the library's default, because a thief without others looks for a victim for ever. Idle thieves look
+// again and again, which is their default, too. Letters in a circle of full mailboxes would wait for ever, so `big` is
+// unsupported. More than 262,144 processes are unsupported, too: each keeps 7 to 12 kB. Tasks cannot be posted to it.
 #include <boost/fiber/algo/work_stealing.hpp>
 #include <boost/fiber/buffered_channel.hpp>
 #include <boost/fiber/fiber.hpp>
@@ -49,7 +49,7 @@ public:
         for (unsigned i = 0; i != workers; ++i) threads_.emplace_back([this, workers] { work(workers); });
     }
     ~fiber_threads() {
-        // The last ones have ended for the account, and may not have returned.
+        // The last fibers have ended for the account, but may not have returned.
         while (living_.load(std::memory_order_acquire) != 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
         starts_.close();
         for (std::thread& t : threads_) t.join();

@@ -1,11 +1,11 @@
-// Subject `caf`: the C++ Actor Framework, event-based actors on its work-stealing scheduler with N threads. A process is an
-// actor whose state lies in its handler, a letter a message of two integers, sent by the sending actor's own `send`, which
-// queues what has become ready at the worker that it runs on.
+// Subject `caf`: the C++ Actor Framework, event-based actors on its work-stealing scheduler with N threads. A process
+// is an actor whose state lies in its handler, a letter a message of two integers, sent by the sending actor's own
+// `send`, which queues the actor that has become ready at the sender's worker.
 //
-// It has nothing else: tasks cannot be posted to it. Its memory comes from operator new.
+// Tasks cannot be posted to it. Its memory comes from operator new.
 //
-// A thief of its stealing scheduler walks through all that its victim has ready: beside one, idle_processes of a hundred thousand
-// does not end within 30 s. With sharing=1 it has CAF's other scheduler, of one queue for all.
+// A thief of its stealing scheduler walks through all actors that its victim has ready: with a thief, idle_processes of
+// a hundred thousand does not end within 30 s. With sharing=1 it has CAF's other scheduler, of one queue for all.
 #include <caf/all.hpp>
 #include <caf/config.hpp>
 
@@ -78,7 +78,7 @@ public:
     }
 
 private:
-    // What an actor does when it first runs: it says how it handles messages.
+    // An actor calls this when it first runs, to say how it handles messages.
     template <class P>
     static caf::behavior body(caf::event_based_actor* actor, P process) {
         self me(actor);

@@ -1,12 +1,12 @@
 // Subject `coro_pool`: this project's coroutines, with N workers; the main thread, which waits, is none of them.
 // Subject `coro_pool_heap`: the same with every frame from the heap (APIARY_CORO_HEAP).
 //
-// Its kernels are in coroutine form: a frame for every node, leaves too. A post is the spawn of a coroutine, as in seed 003.
-// With urgent=1 those from outside are of high priority: what priorities bring where they are used.
+// Its kernels are in coroutine form: a frame for every node, leaves too. A post is the spawn of a coroutine, as in seed
+// 003. With urgent=1 posts from outside have high priority, which shows the effect of priorities in use.
 //
-// A process of a program is a coroutine that nobody awaits, its mailbox a channel of 128 letters. What finds no room there is sent
-// when the call of the program has returned, for only the coroutine itself can wait. Letters in a circle of full mailboxes would
-// wait for ever: `big` is unsupported.
+// A process of a program is a detached coroutine, its mailbox a channel of 128 letters. A letter that finds no room is
+// sent when the call of the program has returned, since only the coroutine itself can wait. Letters in a circle of full
+// mailboxes would wait for ever, so `big` is unsupported.
 #include <apiary/coroutines/channel.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 

@@ -1,7 +1,8 @@
-// Subject `fork_join`: this project's fork-join in function form, with N workers; the main thread, which calls, is none of them.
+// Subject `fork_join`: this project's fork-join in function form, with N workers; the main thread, which calls, is none
+// of them.
 //
-// It has a call for two branches, which hands its worker in and gives their results. More than two are halved until one is left,
-// as for rayon and chili. Nothing can be posted: its jobs never outlive the call that makes them.
+// It has a call for two branches, which hands its worker in and gives their results. More than two are halved until one
+// is left, as for rayon and chili. Nothing can be posted: its jobs never outlive the call that makes them.
 #include <apiary/schedulers/fork_join/pool.hpp>
 
 #include <string>

@@ -1,8 +1,8 @@
-// Subject `global_queue`: one mutex, one queue, three condition variables. The honest floor: what anybody
+// Subject `global_queue`: one mutex, one queue, three condition variables. The honest floor: the scheduler that anybody
 // writes in an hour. It has no timers.
 //
-// Fork-join: a task_scope per node, whose wait runs what lies below it. The root is a post, and the main thread blocks in
-// wait_idle, which runs nothing: the N workers stay N.
+// Fork-join: a task_scope per node, whose wait runs the tasks below it. The root is a post, and the main thread blocks
+// in wait_idle, which runs no task: the N workers stay N.
 #include <span>
 #include <string>
 #include <thread>
@@ -43,7 +43,7 @@ public:
         scheduler_.wait_idle();
     }
 
-    // Of the one adapter there is at a time.
+    // Belongs to the only adapter that exists at a time.
     class scope {
     public:
         template <class F>

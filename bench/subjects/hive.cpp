@@ -1,8 +1,9 @@
 // Subject `hive`: this project's own scheduler with N IO workers; compute workers only where a scenario wants them.
 // Subject `hive_half`: the same on steal-half queues in place of deques (APIARY_HIVE_HALF).
 //
-// A post from a task goes to its worker's own slot and deque, so it is also the call for a spawn. A task that yields posts itself
-// to the private queue of a worker, first in first out. Its tasks must not wait for children: fork-join by continuation.
+// A post from a task goes to the slot and deque of its own worker, so it is also the call for a spawn. A task that
+// yields posts itself to the private queue of a worker, first in first out. Its tasks must not wait for children:
+// fork-join by continuation.
 #include <array>
 #include <chrono>
 #include <cstdint>

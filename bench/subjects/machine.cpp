@@ -1,6 +1,6 @@
-// Subject `machine`: no runtime. What this machine's own hand-overs cost between two threads, the floor under every latency of the
-// others; and the bare controls, which do the work of a scenario without a scheduler: fork-join by plain recursion, letters that
-// one thread hands over, graphs in the order of their tasks.
+// Subject `machine`: no runtime. It measures the cost of this machine's own hand-overs between two threads, the floor
+// under every latency of the others. It also runs the bare controls, which do the work of a scenario without a
+// scheduler: fork-join by plain recursion, letters that one thread hands over, graphs in the order of their tasks.
 #include <array>
 
 #include <apiary/bench/subject.hpp>

@@ -1,5 +1,6 @@
-// Subject `machine_calls`: no runtime, a second floor under fork-join: recursion in which every branch is a call. What has more than
-// two branches, too, so that the subject `machine_rust` can be set beside it: it does the same, compiled by rustc.
+// Subject `machine_calls`: no runtime; a second floor under fork-join: recursion in which every branch is a call, also
+// where a node has more than two branches. So the subject `machine_rust` compares with it: it does the same, compiled
+// by rustc.
 #include <array>
 
 #include <apiary/bench/subject.hpp>

@@ -1,16 +1,18 @@
-// Subject `moodycamel_pool`: moodycamel::ConcurrentQueue and a condition variable, as seed 003's ComputeScheduler has it:
-// take without a lock; else lock, count oneself as waiting, look again, wait at most 100 ms. A post notifies, without the
-// lock, when somebody is counted.
+// Subject `moodycamel_pool`: moodycamel::ConcurrentQueue and a condition variable, as in seed 003's ComputeScheduler. A
+// worker takes a task without a lock. If there is none, it locks, counts itself as waiting, looks again, and waits at
+// most 100 ms. A post notifies, without the lock, if a worker is counted.
 //
-// As written, and so with its flaws. A notification that falls between the second look and the wait is lost, and its task
-// waits for the next post or for the 100 ms. And the queue serves the longest of three producers' lists, among equals the
-// youngest producer's: while tasks on both workers go on posting themselves, the last task of an older producer waits for ever
-// (seen with spawn_many_remote_busy2). It has no timers, and no way to wait inside a worker: fork-join by continuation.
+// It is as written, and so with its flaws. A notification between the second look and the wait is lost, and its task
+// waits for the next post or for the 100 ms. And the queue serves the longest of three producers' lists, and among
+// equals the youngest producer's. So while tasks on both workers go on posting themselves, the last task of an older
+// producer waits for ever (seen with spawn_many_remote_busy2). It has no timers, and no way to wait inside a worker:
+// fork-join by continuation.
 //
-// The optimisations that the seed proposes are numbers to tune, each added singly to its design, as its text has them: bulk (a
-// worker runs what it took, and hides it meanwhile), stealing (a queue for each worker), spins, pinned (worker k on processor
-// k % processors), priorities (three queues; the posts here are all normal, but those from outside with urgent). Its sixth, pooled
-// coroutines, has nothing to do here: a post of the scenarios fits into a std::function.
+// The optimisations that the seed proposes are numbers to tune, each added singly to its design, as its text has them:
+// bulk (a worker runs the tasks that it took, and hides them meanwhile), stealing (a queue for each worker), spins,
+// pinned (worker k on processor k % processors), priorities (three queues; all posts here are normal, except those from
+// outside with urgent). Its sixth, pooled coroutines, does not apply: a post of the scenarios fits into a
+// std::function.
 #if __has_include(<concurrentqueue/moodycamel/concurrentqueue.h>)  // Debian 13, Ubuntu 24.04
 #include <concurrentqueue/moodycamel/concurrentqueue.h>
 #else

@@ -1,11 +1,11 @@
 // Subject `onetbb`: oneTBB, one arena of N worker slots. task_arena::enqueue, its call for fire-and-forget work, for
 // posts from outside; task_group::run for children; enqueue again for a task that lets others go first.
 //
-// Fork-join: a task_group per node, parallel_invoke for two branches, and task_arena::execute for the root: the main thread
-// takes one of the N slots. Graphs: a flow graph of continue_nodes, built by the main thread in the arena, then begun; it can be
-// begun again as it is.
-// Compute tasks: a second arena of lower priority. It has no batch call, no timers and no way to aim at a worker.
-// Its tasks come from oneTBB's own pools and not from operator new: the column `allocs` stays empty.
+// Fork-join: a task_group per node, parallel_invoke for two branches, and task_arena::execute for the root: the main
+// thread takes one of the N slots. Graphs: a flow graph of continue_nodes, which the main thread builds in the arena
+// and then starts; it can start the same graph again. Compute tasks: a second arena of lower priority. It has no batch
+// call, no timers and no way to aim at a worker. Its tasks come from oneTBB's own pools and not from operator new: the
+// column `allocs` stays empty.
 #include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_invoke.h>
@@ -32,8 +32,8 @@ public:
     static constexpr std::string_view name = "onetbb";
     static std::string version() { return ::TBB_runtime_version(); }
 
-    // oneTBB counts the main thread as one of its threads, and it is none of our workers: hence one more.
-    // No slot is reserved for threads outside, so all N go to workers.
+    // oneTBB counts the main thread as one of its threads, but it is none of our workers: hence one more. No slot is
+    // reserved for threads outside, so all N go to workers.
     explicit onetbb(unsigned workers)
         : threads_(tbb::global_control::max_allowed_parallelism, workers + 1), arena_(static_cast<int>(workers), 0) {
         arena_.initialize();
@@ -87,7 +87,7 @@ public:
         tbb::parallel_invoke(std::forward<F>(f), std::forward<G>(g));
     }
 
-    // A node that counts its predecessors for each task.
+    // Each task is a node that counts its predecessors.
     class flow_graph {
     public:
         template <class F>

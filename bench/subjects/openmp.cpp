@@ -1,8 +1,8 @@
-// Subjects `openmp` and `libomp`: OpenMP tasks of the compiler's own library (GCC: libgomp; clang: libomp). One parallel
-// region per computation, its root in a `single`, `task` for each child, `taskwait` for the join.
+// Subjects `openmp` and `libomp`: OpenMP tasks of the compiler's own library (GCC: libgomp; clang: libomp). One
+// parallel region per computation, its root in a `single`, `task` for each child, `taskwait` for the join.
 //
-// Only the threads of a region can create its tasks, so nothing can be posted from outside: fork-join, and graphs by `depend`.
-// The main thread is one of the N.
+// Only the threads of a region can create its tasks, so nothing can be posted from outside: fork-join, and graphs by
+// `depend`. The main thread is one of the N.
 #include <omp.h>
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 #include "scenarios/list.hpp"
 
-// clang's own __VERSION__ says that it is clang's.
+// clang's own __VERSION__ names clang.
 #ifdef __clang__
 #define APIARY_OPENMP_OF ""
 #else
@@ -46,7 +46,7 @@ public:
 #pragma omp taskwait
     }
 
-    // A byte for each task, which it is said to write and its consumers to read.
+    // A byte for each task: `depend` says that the task writes it and its consumers read it.
     class submitter {
     public:
         explicit submitter(std::uint64_t tasks) : bytes_(tasks) {}

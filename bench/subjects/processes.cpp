@@ -1,7 +1,7 @@
 // Subject `processes`: this project's own scheduler of message-driven processes, with N workers.
 //
-// A process of a program is one process; a letter is a message that lies in its event. The first step runs `start`. It has
-// nothing else: tasks cannot be posted to it. One that fails throws out of its step.
+// A process of a program is one process; a letter is a message that lies in its event. The first step runs `start`.
+// Tasks cannot be posted to it. A process that fails throws out of its step.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -25,8 +25,8 @@ public:
     static constexpr std::string_view name = "processes";
     static std::string version() { return APIARY_VERSION; }
 
-    // The seed's two choices, against those that ship: off unless told. And how many letters a step sends before it lets others
-    // run, where it can go on: 256 KiB of them, so they are read where they lie in the second cache; 0: as many as it has.
+    // The seed's two choices, which are off unless set; the defaults ship. And the number of letters that a step sends
+    // before it lets others run: 256 KiB of them, so receivers read them from the second cache; 0: all that it has.
     static constexpr std::array tunables{
         apiary::bench::parameter{.name = "wakes_into_pool", .standard = 0, .least = 0, .most = 1},
         apiary::bench::parameter{.name = "seed_spinning", .standard = 0, .least = 0, .most = 1},

@@ -1,8 +1,8 @@
-// Subject `starpu`: StarPU on N processor workers, its default scheduler. Tasks without data; a task is told which tasks it
-// depends on before it is submitted, and runs as soon as they have ended, while others are still submitted. The main thread
-// submits and waits; it is none of the N.
+// Subject `starpu`: StarPU on N processor workers, its default scheduler. Tasks without data; a task is told which
+// tasks it depends on before it is submitted, and runs as soon as they have ended, while others are still submitted.
+// The main thread submits and waits; it is none of the N.
 //
-// Dependencies by data handles, which most of its users take, would have a handle registered for each task.
+// Most of its users declare dependencies by data handles, which would register a handle for each task.
 #include <starpu.h>
 
 #include <cstdint>

@@ -1,8 +1,10 @@
-// Subject `task_graph`: this project's dataflow scheduler with N workers, of which the main thread, which submits, is one: it runs
-// tasks while it waits. Nothing can be posted: a task is submitted with its producers. And subject `task_graph_min_clock`: the same
-// with the seed's fair queue, which gives each ready task to the idle worker that has worked least.
+// Subject `task_graph`: this project's dataflow scheduler with N workers, of which the main thread, which submits, is
+// one: it runs tasks while it waits. Nothing can be posted: a task is submitted with its producers. Subject
+// `task_graph_min_clock` is the same with the seed's fair queue, which gives each ready task to the idle worker that
+// has worked least.
 //
-// The scheduler goes on from graph to graph, and so do its ids: each graph's are moved behind those of the ones before.
+// The scheduler goes on from graph to graph, and so do its ids: the ids of each graph follow those of the graphs
+// before.
 #include <apiary/schedulers/task_graph/task_graph.hpp>
 
 #include <cstdint>

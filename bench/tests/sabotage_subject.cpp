@@ -1,12 +1,15 @@
-// Five subjects that must be found out, one program for each kind of sabotage: an honest runtime (global_queue), spoilt.
+// Five subjects that must be found out, one program for each kind of sabotage: an honest runtime (global_queue) with one
+// defect.
 //
 //   skip    loses every millionth task: a block that loses one never ends, and the run is a hang
 //   twice   runs every thousandth task twice: the block ends before its last task, and the sum is wrong
-//   sleep   sleeps 60 ms in every 12,000 posts: latency counts from the intended time, so two posts in a hundred are late, and p99 says so
-//   within  runs each task in the call that posts it: the last of a block runs on the poster's thread, and the harness says so
-//   shift   writes a histogram one bucket lower than what it measured: its last bucket does not hold the row's maximum
+//   sleep   sleeps 60 ms in every 12,000 posts: latency counts from the intended time, so two posts in a hundred are
+//           late, and p99 shows it
+//   within  runs each task in the call that posts it: the last of a block runs on the poster's thread, and the
+//           harness says so
+//   shift   writes a histogram one bucket too low: its last bucket does not hold the row's maximum
 //
-// tests/subject_smoke_test.py holds each to what is said here.
+// tests/subject_smoke_test.py holds each to these statements.
 #include <cstdint>
 #include <string>
 #include <thread>
@@ -40,7 +43,8 @@ public:
         if (kind == sabotage::skip && number % 1'000'000 == 0) return;
         if (kind == sabotage::twice && number % 1000 == 0) must_accept(scheduler_.post(task));
         if (kind != sabotage::sleep) return must_accept(scheduler_.post(std::forward<F>(task)));
-        // Of the plan's posts, not of the clock: behind what is discarded, wherever the machine stood still.
+        // Counts the plan's posts, not the clock: the sleep comes after the discarded posts, even if the machine stood
+        // still.
         must_accept(scheduler_.post([pauses = number % 12'000 == 4'000, task = std::forward<F>(task)]() mutable {
             if (pauses) sleep_until_ns(now_ns() + 60'000'000);
             task();
@@ -53,7 +57,7 @@ private:
     std::jthread worker_zero_;
 };
 
-// One bucket lower, on paper only: the row keeps what was measured.
+// One bucket lower in the file only: the row keeps the measured values.
 apiary::bench::report shifted(const apiary::bench::run_options& options) {
     using apiary::bench::histogram;
     auto result = apiary::bench::post_latency::measure<spoilt>(options);

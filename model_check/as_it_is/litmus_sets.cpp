@@ -13,7 +13,8 @@
 #include <apiary/model_check/check.hpp>
 
 namespace apiary::model::as_it_is {
-bool add_twin(const char* name, void (*body)(), std::string_view (*outcome)(std::array<char, 128>& buffer));
+bool add_twin(const char* name, const char* file, void (*body)(),
+              std::string_view (*outcome)(std::array<char, 128>& buffer));
 }
 
 namespace {
@@ -40,11 +41,10 @@ bool add_litmus(const char* name, void (*body)()) {
     using namespace apiary::model;
     for (const litmus_line& line : litmus_lines) {
         if (line.name != name) continue;
-        as_it_is::add_twin(line.name.data(), body, outcome_text);
+        as_it_is::add_twin(line.name.data(), "model_check/as_it_is/litmus.cpp", body, outcome_text);
         check_entry& entry = registry().back();
         entry.kind = check_kind::litmus;
         entry.what = std::string(line.code) + " (" + std::string(line.source) + ")";
-        entry.file = "model_check/as_it_is/litmus.cpp";
         entry.expected_rc11 = outcomes_of(line);
         return true;
     }

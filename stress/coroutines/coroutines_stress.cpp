@@ -1,6 +1,6 @@
-// Awaitables under many coroutines on a few threads, while another thread asks for stops: a mutex
-// excludes, a semaphore keeps its permits, a channel neither loses nor doubles, waits with limits and
-// selects lose nothing, sleeps end once, and every coroutine ends.
+// Awaitables under many coroutines on a few threads, while another thread requests stops: a mutex excludes, a semaphore
+// keeps its permits, a channel neither loses nor doubles a message, waits with limits and selects lose nothing, sleeps
+// end once, and every coroutine ends.
 #include <apiary/coroutines/async_mutex.hpp>
 #include <apiary/coroutines/async_semaphore.hpp>
 #include <apiary/coroutines/channel.hpp>
@@ -34,7 +34,7 @@ using apiary::job;
 using coroutine = apiary::plain_coroutine<chaos_sync>;
 using place = coroutine::place;
 
-// Threads that go on with what is brought back.
+// Threads that run the resumed coroutines.
 class crew final : public apiary::home<chaos_sync> {
 public:
     explicit crew(unsigned threads) {
@@ -81,7 +81,7 @@ private:
     std::vector<std::thread> threads_;
 };
 
-// To another thread of the crew, which may go on with the frame before await_suspend has returned.
+// Moves to another thread of the crew, which may resume the frame before await_suspend has returned.
 struct hop {
     bool await_ready() const { return false; }
     template <class Promise>
@@ -91,7 +91,7 @@ struct hop {
     void await_resume() const {}
 };
 
-// Coroutines of one round, each with a stop source, of which another thread asks some.
+// Coroutines of one round, each with a stop source; another thread requests a stop of some.
 class round {
 public:
     round(apiary::stress::run& r, unsigned threads) : run(r), home_(threads) {}
@@ -226,7 +226,7 @@ coroutine receives(place, round& all, parcels& c, books& b) {
     while (auto r = co_await c.receive()) {
         const std::size_t id = **r.value;
         if (b.came[id].exchange(true)) b.doubled = true;
-        if (last[id / each] > id) b.disordered = true;  // what one receiver gets of one sender
+        if (last[id / each] > id) b.disordered = true;  // the parcels that one receiver gets from one sender
         last[id / each] = id;
         all.run.progress();
     }
@@ -272,7 +272,7 @@ coroutine sends_in_time(place, round& all, parcels& c, books& b, std::size_t me,
     }
     all.ended();
 }
-// From either; with a permit that bounds how many receive at a time.
+// Receives from either channel, with a permit that bounds the number of receivers at a time.
 coroutine receives_in_time(place, round& all, parcels& c, parcels& d, apiary::async_semaphore<chaos_sync>& s, books& b,
                            timers& t) {
     co_await hop();

@@ -1,5 +1,6 @@
-// Event count, idle sets and sleeper with real threads: workers that take pieces of work and sleep when there are none,
-// posters that come in bursts. A missed wake leaves pieces lying while everybody sleeps: a hang, which the watchdog tells.
+// Event count, idle sets and sleeper with real threads: workers take pieces of work and sleep when there are none;
+// posters post in bursts. A missed wake leaves pieces in the queue while all workers sleep: a hang, which the watchdog
+// reports.
 #include <apiary/events/parker_driver.hpp>
 #include <apiary/parking/event_count.hpp>
 #include <apiary/parking/idle_sets.hpp>
@@ -44,7 +45,8 @@ struct crew {
     std::string describe(const char* what) const {
         return std::string(what) + ": " + std::to_string(taken) + " of " + std::to_string(posters * each) + " taken";
     }
-    // Posts in bursts, so that workers fall asleep in between; the last one to end waits for all pieces, and stops.
+    // Posts in bursts, so that workers fall asleep in between; the last poster to end waits for all pieces, and stops
+    // the workers.
     template <class Post, class Stop>
     void run(apiary::stress::run& r, const std::function<void(unsigned)>& work, Post post, Stop stop) {
         std::vector<std::thread> threads;
@@ -104,7 +106,7 @@ void event_count(apiary::stress::run& r) {
         r.fail("the books of the event count do not balance");
 }
 
-// `PerSet` workers to a word: one word for all, or one for each.
+// `PerSet` workers share a word: one word for all, or one for each.
 template <unsigned PerSet>
 void idle_sets(apiary::stress::run& r, const char* what) {
     using core = apiary::parker_driver<chaos_sync>;

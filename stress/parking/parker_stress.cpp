@@ -1,5 +1,5 @@
-// The parker under real threads: a word goes back and forth, wakes come from many sides at once, deadlines and wakes meet.
-// A missed wake is a hang, which the watchdog tells; a token without its data is a race, which ThreadSanitizer tells.
+// The parker under real threads: a word goes back and forth, many threads wake at once, deadlines and wakes meet. A
+// missed wake is a hang, which the watchdog reports; a token without its data is a race, which ThreadSanitizer reports.
 #include <apiary/parking/parker.hpp>
 
 #include <atomic>
@@ -18,7 +18,7 @@ using parker = apiary::basic_parker<chaos_sync>;
 
 constexpr int rounds = 2000;
 
-// A plain number, handed over by nothing but the parkers.
+// A plain number that only the parkers hand over.
 void ping_pong(apiary::stress::run& r) {
     parker to, fro;
     int number = 0;
@@ -41,7 +41,7 @@ void ping_pong(apiary::stress::run& r) {
     other.join();
 }
 
-// One waits, all others count and wake; every third wait has a deadline close by.
+// One thread waits, all others count and wake; every third wait has a deadline close by.
 void many_wake_one(apiary::stress::run& r) {
     parker p;
     const unsigned others = r.opts.threads - 1;
@@ -66,12 +66,12 @@ void many_wake_one(apiary::stress::run& r) {
         r.progress();
     }
     for (auto& t : threads) t.join();
-    // At most one token is left over, and then none.
+    // At most one token is left over; after it there is none.
     (void)p.park_until(0);
     if (p.park_until(chaos_sync::now_ns() + 100'000)) r.fail("a token that nobody left");
 }
 
-// Each link of a ring waits for the one before it: as many parkers as threads, all of them in use.
+// Each thread of a ring waits for the one before it: as many parkers as threads, all of them in use.
 void ring(apiary::stress::run& r) {
     const unsigned n = r.opts.threads;
     std::vector<std::unique_ptr<parker>> parkers;

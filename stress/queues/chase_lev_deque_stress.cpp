@@ -1,5 +1,5 @@
-// The deque under theft: one owner that pushes and pops in bursts, thieves that steal all the time,
-// growth from two slots, and payloads that a race detector watches.
+// The deque under theft: one owner pushes and pops in bursts, thieves steal all the time, the deque grows from two
+// slots, and a race detector watches the payloads.
 #include <apiary/queues/chase_lev_deque.hpp>
 
 #include <array>

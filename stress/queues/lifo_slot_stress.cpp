@@ -1,5 +1,5 @@
-// The slot under theft: an owner that puts and takes by plain stores and loads, thieves that steal all the time, each behind
-// the system's own heavy fence, and payloads that a race detector watches.
+// The slot under theft: an owner puts and takes by plain stores and loads; thieves steal all the time, each after the
+// system's own heavy fence; a race detector watches the payloads.
 #include <apiary/queues/lifo_slot.hpp>
 
 #include <atomic>
@@ -51,7 +51,7 @@ void body(apiary::stress::run& r) {
     chaos_sync::random_source random(r.seed);
     for (std::size_t id = 0; id < ids; ++id) {
         s.put(std::make_unique<payload>(payload{id, ~id}).release());
-        // Now and then it is left alone for a moment, so that thieves win, too.
+        // Now and then the owner pauses, so that thieves win, too.
         for (std::uint32_t wait = random.below(4) == 0 ? random.below(4000) : 0; wait > 0; --wait) chaos_sync::relax();
         consume(books, r, s.take());
     }

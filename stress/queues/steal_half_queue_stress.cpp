@@ -1,5 +1,5 @@
-// The steal-half queue among workers: each pushes and pops its own in bursts and robs the others when it is empty;
-// what overflows goes to a locked pool, as in a scheduler.
+// The steal-half queue among workers: each pushes to and pops from its own queue in bursts, and robs the others when
+// its own is empty; overflow goes to a locked pool, as in a scheduler.
 #include <apiary/queues/steal_half_queue.hpp>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The timer heap with one owner that adds, cancels and runs timers on a clock that others move, while they read what it
-// publishes. Each timer is run or cancelled, once; the published numbers are ones that can have been.
+// One owner of the timer heap adds, cancels and runs timers on a clock that other threads move, while they read the
+// numbers that it publishes. Each timer runs or is cancelled, once; each published number was possible at some moment.
 #include <apiary/timers/clock.hpp>
 #include <apiary/timers/timer_heap.hpp>
 

@@ -1,4 +1,4 @@
-// What a runtime must offer to be raced, and what it may offer besides.
+// The calls that a runtime must offer to be raced, and those that it may offer.
 //
 // An adapter is a small class in bench/subjects/, one per runtime:
 //
@@ -11,7 +11,7 @@
 //         template <class F> void post(F&& task);          // any thread; must not drop the task
 //         template <class F> void spawn(F&& task);         // from a task; else post is taken
 //         template <class F> void hand_on(F&& task);       // from a task that is about to end; else spawn
-//         template <class F> void yield(std::uint64_t number, F&& task);  // the same, behind what is ready; else hand_on
+//         template <class F> void yield(std::uint64_t number, F&& task);  // hand_on, after the ready tasks
 //         template <class F> void post_batch(std::span<F> tasks);         // moves from the elements
 //         template <class F> void post_delayed(std::chrono::nanoseconds delay, F&& task);
 //         template <class F> void post_to_worker(unsigned worker, F&& task);
@@ -20,22 +20,23 @@
 //         template <class F> void post_compute(F&& task);                 // for long tasks
 //         template <class F> void call(F&& root);          // runs root on a worker and waits for it; with
 //         class scope { template <class F> void run(F&& task); void wait(); };  // of the tasks that root makes
-//         template <class F, class G> static void fork_join(F&& f, G&& g);  // with call: both, perhaps at once. Where a
-//                                                          // worker is handed in, root(w), fork_join(w, f, g), f(w), g(w)
+//         // with call: runs both, perhaps at once. With a worker handed in: root(w), fork_join(w, f, g), f(w), g(w)
+//         template <class F, class G> static void fork_join(F&& f, G&& g);
 //         static constexpr bool by_value = true;           // fork_join gives the branches' results as a pair
-//         static constexpr bool by_halves = true;          // more than two children, too, by fork_join: half of them, and half
-//         template <class T> using task = …;               // where tasks are coroutines: awaitable, of a T or void; with
+//         static constexpr bool by_halves = true;          // more than two children are halved by fork_join, too
+//         template <class T> using task = …;               // if tasks are coroutines: an awaitable of T or void; with
 //         void run(task<void> root);                       // on a worker; waits for it
-//         static auto both(task<T>, task<T>);              // co_await gives the two results, and perhaps runs both at once
-//         using branches = …;                              // branches b(co_await this_task()); b.fork(task<void>); co_await b.join()
+//         static auto both(task<T>, task<T>);              // co_await gives both results; may run both at once
+//         // branches b(co_await this_task()); b.fork(task<void>); co_await b.join();
+//         using branches = …;
 //         static auto this_task();
-//         static constexpr bool starves = true;            // outside posts may wait for ever behind tasks that respawn
+//         static constexpr bool starves = true;            // outside posts may wait for ever while tasks respawn
 //         runtime_counters counters() const;               // since the runtime was made
-//         static constexpr std::array tunables{parameter{…}};             // its own numbers, each with a default; with
+//         static constexpr std::array tunables{parameter{…}};            // its own numbers, with defaults; with
 //         static void tune(std::string_view name, std::uint64_t value);   // before the first one is made
 //     };
 //
-// A scenario that needs what the adapter lacks is `unsupported`; nothing is approximated.
+// A scenario that needs a call which the adapter lacks is `unsupported`; nothing is approximated.
 #pragma once
 
 #include <chrono>
@@ -57,14 +58,14 @@ struct runtime_counters {
     std::optional<std::uint64_t> wakes, parks, steals;
 };
 
-// Stands for the tasks of the scenarios: a pointer and a number, trivially copyable.
+// A stand-in for the tasks of the scenarios: a pointer and a number, trivially copyable.
 struct example_task {
     ledger* account;
     std::uint64_t number;
     void operator()() const { account->complete(number); }
 };
 
-// The same for two branches of which a runtime with a call for that runs both.
+// A stand-in for the two branches that a runtime's call for two branches runs.
 struct example_branch {
     void operator()(auto&...) const {}
 };
@@ -78,7 +79,7 @@ concept runtime_adapter = std::constructible_from<R, unsigned> && requires {
 template <class R>
 concept poster = runtime_adapter<R> && requires(R& r, example_task t) { r.post(t); };
 
-// A post from outside begins however many tasks go on posting themselves.
+// A post from outside begins even if many tasks go on posting themselves.
 template <class R>
 concept fair_poster = poster<R> && !requires { requires R::starves; };
 
@@ -96,7 +97,7 @@ template <class R>
 concept compute_runtime = poster<R> && std::constructible_from<R, unsigned, unsigned> &&
                           requires(R& r, example_task t) { r.post_compute(t); };
 
-// Can wait for children inside a worker.
+// The runtime can wait for children inside a worker.
 template <class R>
 concept joiner = runtime_adapter<R> && requires(R& r, example_task t, typename R::scope& s) {
     r.call(t);
@@ -104,7 +105,7 @@ concept joiner = runtime_adapter<R> && requires(R& r, example_task t, typename R
     s.wait();
 };
 
-// Has a call for two branches that may run at once. Whether it hands a worker in is its own affair.
+// The runtime has a call for two branches that may run at once. It may or may not hand in a worker.
 template <class R>
 concept forker = runtime_adapter<R> && (requires(R& r, example_branch b) {
     r.call(b);
@@ -114,15 +115,15 @@ concept forker = runtime_adapter<R> && (requires(R& r, example_branch b) {
     R::fork_join(w, b, b);
 });
 
-// Its users get results out of that call, and not through references.
+// The runtime's users get results out of that call, and not through references.
 template <class R>
 concept forker_by_value = forker<R> && requires { requires R::by_value; };
 
-// Its users divide more than two children by that call, until one is left.
+// The runtime's users divide more than two children by that call, until one is left.
 template <class R>
 concept forker_by_halves = forker<R> && requires { requires R::by_halves; };
 
-// Its tasks are coroutines: kernels of that form.
+// The runtime's tasks are coroutines, so it gets the kernels in coroutine form.
 template <class R>
 concept coroutine_runtime = runtime_adapter<R> && requires(R& r, typename R::template task<std::uint64_t> t,
                                                            typename R::template task<void> v, typename R::branches& b) {
@@ -141,7 +142,7 @@ concept counting_runtime = requires(const R& r) {
 template <class R>
 concept tunable_runtime = requires { R::tune(R::tunables[0].name, std::uint64_t{1}); };
 
-// From a task of the runtime, by its best call for that.
+// Spawns from a task of the runtime, by its best call for that.
 template <poster R, class F>
 void spawn(R& runtime, F&& task) {
     if constexpr (requires { runtime.spawn(std::forward<F>(task)); })
@@ -150,7 +151,7 @@ void spawn(R& runtime, F&& task) {
         runtime.post(std::forward<F>(task));
 }
 
-// From a task that ends now: its successor.
+// Spawns the successor of a task that ends now.
 template <poster R, class F>
 void hand_on(R& runtime, F&& task) {
     if constexpr (requires { runtime.hand_on(std::forward<F>(task)); })
@@ -159,8 +160,8 @@ void hand_on(R& runtime, F&& task) {
         bench::spawn(runtime, std::forward<F>(task));
 }
 
-// The same, to run after what is ready now, where the runtime has a call for that. `number` is the task's own,
-// for a runtime where it needs a home.
+// The same, but the successor runs after the tasks that are ready now, where the runtime has a call for that. `number`
+// is the task's own, for a runtime that must choose a worker for it.
 template <poster R, class F>
 void yield(R& runtime, std::uint64_t number, F&& task) {
     if constexpr (requires { runtime.yield(number, std::forward<F>(task)); })
@@ -180,7 +181,7 @@ struct targeted_of<R> {
     using type = typename R::targeted;
 };
 
-// For an adapter whose runtime refused a task: the block could never end, so the run ends here, as a crash.
+// For an adapter whose runtime refused a task. The block could never end, so the run ends here, as a crash.
 inline void must_accept(bool accepted) {
     if (accepted) [[likely]]
         return;

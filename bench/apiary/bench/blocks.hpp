@@ -1,6 +1,6 @@
-// Which block counts: calibration, warm-up until steady, and the median of the measured blocks.
+// Chooses the block that counts: calibration, warm-up until steady, then the median of the measured blocks.
 //
-// The clock is in the hands of the caller: `run_block(ops)` does one block and says how long it took.
+// The caller has the clock: `run_block(ops)` does one block and says how long it took.
 #pragma once
 
 #include <algorithm>

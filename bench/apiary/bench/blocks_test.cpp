@@ -1,4 +1,4 @@
-// Calibration, warm-up and median with a clock that says what the test wants.
+// Calibration, warm-up and median, with a clock that the test sets.
 #include <gtest/gtest.h>
 
 #include <cstdint>

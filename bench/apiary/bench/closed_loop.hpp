@@ -24,7 +24,7 @@ public:
         start_ns_ = now_ns();
     }
 
-    // For work that makes itself ready where it runs: its time begins at `ns`, behind start().
+    // For work that prepares itself on the thread that runs it: its time begins at `ns`, after start().
     void began(std::int64_t ns) noexcept { start_ns_ = ns; }
 
     void stop(std::int64_t end_ns, std::uint64_t sum) {
@@ -52,7 +52,8 @@ private:
     std::uint64_t sum_ = 0;
 };
 
-// A block of iterations of `tasks` tasks each. begin(first) starts those with the numbers first … first + tasks - 1.
+// Runs a block of iterations of `tasks` tasks each. begin(first) starts the tasks with the numbers first … first +
+// tasks - 1.
 template <class Begin>
 [[nodiscard]] block run_iterations(ledger& account, std::uint64_t ops, std::uint64_t tasks, Begin begin) {
     block_meter meter;
@@ -66,7 +67,7 @@ template <class Begin>
     return meter.finished(ops, account);
 }
 
-// Runs the blocks, audits each, and fills the row. run_block(ops) does one.
+// Runs the blocks, audits each, and fills the row. run_block(ops) runs one block.
 template <class Runtime, class RunBlock>
 [[nodiscard]] report measure_blocks(const block_settings& settings, Runtime& runtime, RunBlock run_block) {
     report result;
@@ -98,7 +99,7 @@ template <class Runtime, class RunBlock>
     return result;
 }
 
-// The block settings of a scenario with this floor, and with --param ops=N when it was given.
+// The block settings of a scenario with this floor; --param ops=N fixes the count if it was given.
 [[nodiscard]] inline block_settings settings_of(const run_options& options, std::uint64_t floor_ops) {
     block_settings settings = options.blocks;
     settings.fixed_ops = options.optional_param("ops");
@@ -118,7 +119,7 @@ template <class Runtime, class RunBlock>
 
 inline constexpr parameter calibrated_ops{.name = "ops", .standard = {}, .most = ledger::most_tasks};
 
-// `targets` workers are aimed at: there must be as many.
+// Throws unless there are at least `targets` workers to aim at.
 inline void check_targets(const run_options& options) {
     if (options.param("targets") > options.workers)
         throw bad_arguments("--param targets=" + std::to_string(options.param("targets")) + " is more than --workers " +

@@ -1,4 +1,4 @@
-// Parses a subject's command line with CLI11; every refusal says what was seen and what exists.
+// Parses a subject's command line with CLI11; every refusal names the bad word and the names that exist.
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ std::uint64_t one_of(const std::string& what, const std::string& seen, std::span
     throw bad_arguments(what + ": seen '" + seen + "'; there are: " + all);
 }
 
-// What was written, as text: the numbers are read by whole_number, for one kind of message.
+// The options as text: whole_number reads the numbers, so there is one kind of message.
 struct words {
     std::string scenario, workers, seed = "1", warmup_blocks = "5", blocks = "3", block_ms = "100", slowdown_ns = "0";
     std::string plan, hist;

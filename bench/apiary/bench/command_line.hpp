@@ -23,8 +23,8 @@ struct call {
     run_call run_words;
 };
 
-// Throws bad_arguments. A plan file is read here, so that a bad one is bad input too. An unsupported
-// scenario passes: its parameters are not looked at.
+// Throws bad_arguments. A plan file is read here, so that a bad one is bad input too. An unsupported scenario passes,
+// and its parameters are not checked.
 [[nodiscard]] call parse(const subject& who, int argc, const char* const* argv);
 
 }  // namespace apiary::bench

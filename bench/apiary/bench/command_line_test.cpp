@@ -1,4 +1,4 @@
-// The command line: what is read, and that every refusal says what was seen and what exists.
+// The command line is read correctly, and every refusal names the bad word and the names that exist.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -102,7 +102,7 @@ TEST(Golden, ForksAreCounted) {
     }
 }
 
-// By the serial walk; the published node count of UTS T1 is among them.
+// The serial walk gives these answers; the published node count of UTS T1 is among them.
 TEST(Golden, AnswersAreTheSame) {
     const auto sum = [](const auto& tree) { return serial_sum(tree, tree.root()); };
     for (const json& v : vectors("answer")) {

@@ -70,7 +70,7 @@ void multiply(std::int64_t times) noexcept {
     }
 }
 
-// What stands behind it begins when what stands in front of it is done, in the processor, too, which runs code out of order.
+// Code after this call begins when the code before it is done, even in a processor that runs code out of order.
 void finish_all_before() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
     __asm__ __volatile__("lfence" ::: "memory");
@@ -97,9 +97,9 @@ void busy_wait_ns(std::int64_t ns) noexcept {
     if (ns < 2'000) {
         static const double per_ns = multiplications_per_ns();
         const std::int64_t times = std::max<std::int64_t>(std::llround(static_cast<double>(ns) * per_ns), 1);
-        finish_all_before();  // what comes before the wait would else run beside it,
+        finish_all_before();  // otherwise earlier code would run beside the wait,
         multiply(times);
-        finish_all_before();  // and so would what comes after
+        finish_all_before();  // and so would later code
         return;
     }
     const std::int64_t start = now_ns();
@@ -132,7 +132,7 @@ std::uint64_t peak_resident_bytes() {
 }
 
 std::uint64_t switches_of_others() {
-    // The own ones first: a switch in between must not make the difference negative.
+    // The calling thread's switches are read first, so that a switch in between cannot make the difference negative.
     const rusage own = usage_of(RUSAGE_THREAD), all = usage_of(RUSAGE_SELF);
     return static_cast<std::uint64_t>(all.ru_nvcsw + all.ru_nivcsw - own.ru_nvcsw - own.ru_nivcsw);
 }

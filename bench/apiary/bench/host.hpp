@@ -1,4 +1,4 @@
-// What the host gives: the clocks of the treaty, absolute sleep, usage counters.
+// The host's services: the clocks of the treaty, absolute sleep, usage counters.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ void sleep_until_ns(std::int64_t due_ns) noexcept;
 // Asks the kernel to wake the calling thread on time instead of within its usual 50 us.
 void set_timer_slack_1ns();
 
-// Puts the calling thread before all threads of ordinary priority (SCHED_FIFO); threads that it starts are ordinary again.
-// False where it has no right to.
+// Puts the calling thread before all threads of ordinary priority (SCHED_FIFO); threads that it starts are ordinary
+// again. False if the thread has no right to do so.
 [[nodiscard]] bool raise_priority() noexcept;
 
 // Processors that the calling thread may run on.
 [[nodiscard]] unsigned usable_processors() noexcept;
 
 // Keeps the processor busy for about ns nanoseconds: the built-in slow-down of a control arm. Below 2 us by a
-// calibrated loop, because one look at the clock may take longer than the slow-down; the processor runs no other code of
-// the thread beside it. What that takes comes on top, some 10 ns.
+// calibrated loop, because one look at the clock may take longer than the slow-down; the processor runs no other code
+// of the thread beside it. The fences for that come on top, some 10 ns.
 void busy_wait_ns(std::int64_t ns) noexcept;
 
 struct usage {
@@ -42,7 +42,7 @@ struct usage {
 // getrusage(RUSAGE_SELF), but for the memory: the whole process since it started.
 [[nodiscard]] usage process_usage();
 
-// The most memory of this program that was ever resident. Not ru_maxrss, which begins with what its parent had.
+// The greatest resident memory of this program. Not ru_maxrss, which begins with the parent's.
 [[nodiscard]] std::uint64_t peak_resident_bytes();
 
 // Context switches of all threads of the process but the calling one, wanted or not.

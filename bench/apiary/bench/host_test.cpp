@@ -21,7 +21,7 @@ void keep_least(std::int64_t& least, int times, Call call) {
     least = std::min(least, now_ns() - start);
 }
 
-// Takes long in few instructions, so that the processor sees what stands on both sides.
+// Takes long in few instructions, so the processor's window holds the code on both sides of it.
 struct divisions {
     std::uint64_t x = 3;
 
@@ -33,7 +33,7 @@ struct divisions {
     }
 };
 
-// Both by the same calibrated loop, whose error is no matter here.
+// The same calibrated loop does both waits, so its error does not matter here.
 TEST(Host, ShortWaitsAddUp) {
     std::int64_t short_ones = INT64_MAX, long_ones = INT64_MAX;
     for (int i = 0; i < tries; ++i) {

@@ -1,8 +1,8 @@
-// huge_pages: an allocator for a scenario's large tables: at a boundary of 2 MiB, in huge pages where the system
-// gives them on request. With small ones the places of the pages decide how many of a table's lines share a
-// set of the cache: another place in each process. CLI.md asks for the same in every language.
+// huge_pages: an allocator for a scenario's large tables. It allocates at a boundary of 2 MiB, in huge pages where the
+// system gives them on request. With small pages, their places decide how many of a table's lines share a set of the
+// cache, and the places differ in each process. CLI.md asks for the same in every language.
 //
-// Threads. any. Errors. std::bad_alloc; a system without huge pages is no error.
+// Threads. Any thread. Errors. std::bad_alloc; a system without huge pages is no error.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 // The injector of open-loop scenarios: releases work at the times of a plan, on a thread of its own.
 //
 // It sleeps until spin_ns before the next intended time, looks at the clock for the rest, and releases everything that
-// is due, late or not. The latency of a task counts from the intended time all the same; what the injector
-// itself added is recorded for each post, so that a figure that it made can be told (open_loop.hpp).
+// is due, late or not. The latency of a task counts from the intended time all the same. The delay that the injector
+// itself added is recorded for each post, so that open_loop.hpp can tell which figures the injector made.
 #pragma once
 
 #include <algorithm>
@@ -23,14 +23,15 @@ namespace apiary::bench {
 // The first 10 % of n samples are left out of histograms, rounded down.
 [[nodiscard]] constexpr std::size_t discarded(std::size_t n) noexcept { return n / 10; }
 
-// What the injector itself was late by, post after post. A post waits its turn behind those before it, and the time that
-// they took is the runtime's: it counts as latency, not as lateness. What is left is what an injector that never oversleeps
-// and always runs would not have added. One that others may displace in the midst of a post cannot tell: all of it is its own.
+// The injector's own lateness, post after post. A post waits for the posts before it, and the time that these took is
+// the runtime's: it counts as latency, not as lateness. The rest is the delay that an injector which never oversleeps
+// and always runs would not have added. An injector that other threads may displace in the midst of a post cannot tell
+// the two apart: all of the delay counts as its own.
 class own_lateness {
 public:
     explicit own_lateness(bool undisplaced) : undisplaced_(undisplaced) {}
 
-    // Of a post released at injected_ns, which was back at back_ns.
+    // The lateness of a post that was released at injected_ns and whose call returned at back_ns.
     [[nodiscard]] std::int64_t of(std::int64_t intended_ns, std::int64_t injected_ns, std::int64_t back_ns) noexcept {
         const std::int64_t ideal = std::max(intended_ns, free_);
         if (undisplaced_) free_ = ideal + (back_ns - injected_ns);
@@ -42,24 +43,25 @@ private:
     std::int64_t free_ = 0;  // when an injector that is never late would have been back from the post before
 };
 
-// Processor time of the injector itself: its sleeps and its looks at the clock. What it takes of the processor in a post is the
-// runtime's. A look of a microsecond or more was interrupted: by the kernel for some ten of them, which it charges to the thread; or,
-// where others may displace it and where it lasted for longer, by somebody else.
+// Processor time of the injector itself: its sleeps and its looks at the clock. The processor time of a post is the
+// runtime's. A look of a microsecond or more was interrupted: by the kernel, for some ten microseconds that it charges
+// to the thread, or by another thread, if one may displace the injector. So an injector that others may displace counts
+// only looks below longest_look_ns, any other one those below longest_interrupt_ns.
 class own_cost {
 public:
     static constexpr std::int64_t longest_look_ns = 1000, longest_interrupt_ns = 100'000;
 
     explicit own_cost(bool undisplaced) : undisplaced_(undisplaced) {}
 
-    // A sleep cost so much processor time.
+    // Adds the processor time of a sleep.
     void slept(std::int64_t cpu_ns) noexcept { ns_ += cpu_ns; }
 
-    // A look at the clock took so long.
+    // Adds a look at the clock that took so long.
     void looked(std::int64_t ns) noexcept {
         if (ns < (undisplaced_ ? longest_interrupt_ns : longest_look_ns)) ns_ += ns;
     }
 
-    // Of a thread that has used so much processor time in all: never more than that.
+    // The injector's own share, at most the processor time that its thread has used in all.
     [[nodiscard]] std::int64_t of(std::int64_t thread_ns) const noexcept { return std::min(ns_, thread_ns); }
 
 private:
@@ -77,7 +79,8 @@ struct injection {
 // Sleeping costs a machine like this 20 to 50 us beyond the time asked for, most of the time.
 inline constexpr std::int64_t injector_spin_ns = 80'000;
 
-// Calls release(i) for each i of the plan, at or after zero + plan[i]. For a thread that ends with it: it raises its own priority.
+// Calls release(i) for each i of the plan, at or after zero + plan[i]. Call it on a thread that ends afterwards: it
+// raises the thread's priority.
 template <class Release>
 [[nodiscard]] injection inject(std::span<const std::int64_t> plan, Release release) {
     // The measurement starts this much later: the injector should be asleep when the first time comes.

@@ -30,7 +30,7 @@ TEST(Injector, ReleasesInOrderAndNeverEarly) {
     EXPECT_GT(done.cost_ns, 0);
 }
 
-// Whatever runs beside it, and however often it is interrupted.
+// This holds whatever runs beside the injector, and however often it is interrupted.
 TEST(Injector, WhatItTookForItselfIsNoPartOfAPost) {
     std::vector<std::int64_t> plan;
     for (std::int64_t i = 0; i < 20; ++i) plan.push_back(i * 3'000'000);
@@ -41,7 +41,7 @@ TEST(Injector, WhatItTookForItselfIsNoPartOfAPost) {
             while (thread_cpu_ns() < end) {
             }
         });
-        // What it looked for in vain is at most this, however little of that it had the processor.
+        // The time of its vain looks is at most this, even if it had the processor for little of it.
         const auto posts = static_cast<std::int64_t>(plan.size());
         const std::int64_t looks = posts * (injector_spin_ns + own_cost::longest_interrupt_ns);
         EXPECT_GT(done.cost_ns, 0);

@@ -1,14 +1,14 @@
-// The ledger: every task adds the mark of its number, so that a task lost, run twice or swapped for
-// another shows in the sum (bench/contract/CLI.md, "check, exactly").
+// The ledger: every task adds the mark of its number, so the sum shows a task that is lost, run twice or swapped for
+// another (bench/contract/CLI.md, "check, exactly").
 //
 // Threads.  open, wait, sum: the main thread. complete: any task, as its last act, once per number.
 // A ledger must outlive the runtime whose tasks hold a pointer to it.
 //
-// One word, one addition for each task: a mark is 32 bits of hash above a one, so the low half counts the tasks and
-// the high half adds up which they were.
+// One word, one addition for each task: a mark is 32 bits of hash above a one, so the low half counts the tasks and the
+// high half adds up which tasks they were.
 //
 // Synchronisation: complete adds with release; wait loads with acquire. Each addition continues the release
-// sequences of those before it, so wait sees what every task wrote.
+// sequences of those before it, so wait sees the writes of every task.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ namespace apiary::bench {
     return z ^ (z >> 31);
 }
 
-// What task number i adds.
+// The mark that task number i adds.
 [[nodiscard]] constexpr std::uint64_t mark(std::uint64_t i) noexcept {
     return (mix(i) & ~std::uint64_t{UINT32_MAX}) | 1;
 }
@@ -42,11 +42,11 @@ namespace apiary::bench {
     return sum;
 }
 
-// The complaint of a run whose tasks ran on a thread that posts.
+// The complaint about a run whose tasks ran on a thread that posts.
 inline constexpr std::string_view ran_on_a_poster =
     "tasks run on the thread that posts them, within the call: nothing was handed over";
 
-// Of a thread's tasks, how many for each that the built-in slow-down reaches.
+// The built-in slow-down reaches one task in so many of a thread.
 inline constexpr unsigned slowdown_every = 64;
 
 class ledger {
@@ -57,7 +57,7 @@ public:
 
     static constexpr std::uint64_t most_tasks = UINT32_MAX;
 
-    // Opens the account of 1 to most_tasks tasks. No task of this or an earlier account may be left.
+    // Opens the account of 1 to most_tasks tasks. No task of an earlier account may still run.
     void open(std::uint64_t n) {
         if (n == 0 || n > most_tasks)
             throw std::length_error("a block of " + std::to_string(n) + " tasks; 1 to 4294967295 can be counted");
@@ -76,12 +76,12 @@ public:
             finish();
     }
 
-    // The built-in slow-down of a control arm: every 64th call of a thread. Producers call it, too: whichever side is the
-    // bottleneck, it shows. In bursts, because a whole nanosecond is too coarse where a task takes twenty, and because a wait
-    // of a nanosecond or two would be the time of its fences.
+    // The built-in slow-down of a control arm: every 64th call of a thread waits. Producers call it, too, so it shows
+    // whichever side is the bottleneck. It comes in bursts, because a whole nanosecond is too coarse where a task takes
+    // twenty, and because the fences would take up all of a wait of a nanosecond or two.
     void slow_down() const noexcept { slow_down(slowdown_ns_); }
 
-    // The same where no ledger is at hand.
+    // The same for callers without a ledger.
     static void slow_down(std::int64_t ns) noexcept {
         if (ns != 0) [[unlikely]]
             burst(ns);
@@ -95,11 +95,12 @@ public:
         return end_ns_;
     }
 
-    // The calling thread posts to the runtime and is none of it: no task may run here. Noted for the thread's life.
+    // Marks the calling thread, for its life, as one that posts to the runtime and is not part of it: no task may run
+    // here.
     static void this_thread_posts() noexcept { posts_ = true; }
 
-    // Whether the last task of some account ran on a thread that posts: then tasks run within the call that posts them,
-    // and what was measured is no hand-over. Looked at where a block ends only, so that it costs tasks nothing.
+    // True if the last task of some account ran on a thread that posts. Then tasks run within the call that posts them,
+    // and the run measured no hand-over. Only the end of a block looks at this, so it costs tasks nothing.
     [[nodiscard]] bool ran_on_a_poster() const noexcept { return inline_; }
 
     // Final after wait.
@@ -121,9 +122,9 @@ private:
         finished_.notify_one();
     }
 
-    // What tasks write.
+    // Tasks write these.
     alignas(cache_line) std::atomic<std::uint64_t> sum_{0};
-    // What they only read.
+    // Tasks only read these.
     alignas(cache_line) std::uint32_t expected_ = 0;
     const std::int64_t slowdown_ns_;
     std::int64_t end_ns_ = 0;

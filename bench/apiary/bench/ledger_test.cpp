@@ -1,4 +1,4 @@
-// The ledger sees what a checksum can see, and ends a block when the last task has run.
+// The ledger sees each fault that a checksum can see, and ends a block when the last task has run.
 #include <gtest/gtest.h>
 
 #include <thread>

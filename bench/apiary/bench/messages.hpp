@@ -1,7 +1,8 @@
-// What a runtime of processes must offer to be raced by messages: an adapter, as in adapter.hpp, that has besides
+// The calls that a runtime of processes must offer to be raced by messages: an adapter, as in adapter.hpp, that also
+// has
 //
 //     using address = …;                         // of a process; copyable, cheap
-//     class self {                               // what a process may do, valid while it runs
+//     class self {                               // the calls of a process, valid while it runs
 //         template <class P> address spawn(P process);   // starts another; its address may be sent to at once
 //         void send(const address& to, letter message);  // in order for each sender; nothing is lost while `to` lives
 //         address me();
@@ -11,25 +12,27 @@
 //     static constexpr bool sends_wait = true;   // optional: a send waits while the receiver's mailbox is full
 //     static constexpr std::uint64_t most_processes = …;  // optional: of more at a time memory may not be enough
 //     // optional, of self:
-//     bool offer(const address& to, letter message);  // false: it is not sent, since mailboxes are full or others should run;
-//                                                     // this process returns, and its go_on is called when it may try again
-//     template <class Make>                      // starts make(0) … make(count - 1) under a supervisor of the library's own. It
-//     void supervise(std::uint64_t count, std::uint64_t restarts, Make make);  // starts make(i) again where that one has failed,
-//                                                // up to `restarts` times within a second, and goes when all have stopped
+//     // False: it is not sent, since mailboxes are full or others should run. This process returns, and its go_on is
+//     // called when it may try again.
+//     bool offer(const address& to, letter message);
+//     // Starts make(0) … make(count - 1) under a supervisor of the library's own. It starts make(i) again when that
+//     // process has failed, up to `restarts` times within a second, and goes when all have stopped.
+//     template <class Make>
+//     void supervise(std::uint64_t count, std::uint64_t restarts, Make make);
 //     [[noreturn]] void fail();                  // this process fails at once, as its users' do
 //
-// Programs (scenarios/messages.hpp) are written once for all of them. A process P is a small movable value with
+// Programs (scenarios/messages.hpp) are written once for all runtimes. A process P is a small movable value with
 //
 //     void start(self& me);                      // optional: once, before the first letter
 //     void receive(self& me, letter message);    // for each letter, one at a time
 //     void go_on(self& me);                      // where it calls offer, below: after one that was refused
 //
-// and the adapter calls both by `start_process` and `deliver`, so that all of them do the same beside. A process that has
-// stopped gets no further call; the programs send nothing to one that they know to be gone. Mailboxes are unbounded, or
-// hold back the sender where the runtime's can: no program waits in a circle but `big`, which is unsupported there; BIAS.md
-// tells which are bounded.
+// and the adapter calls both by `start_process` and `deliver`, so that all runtimes do the same work around them. A
+// process that has stopped gets no further call; the programs send nothing to a process that they know to be gone.
+// Mailboxes are unbounded, or hold back the sender where the runtime's can. No program waits in a circle except `big`,
+// which is unsupported there; BIAS.md tells which mailboxes are bounded.
 //
-// Threads.  begin: the main thread. All else: the process that `self` is of.
+// Threads.  begin: the main thread. All else: the process of `self`.
 #pragma once
 
 #include <concepts>
@@ -40,7 +43,7 @@
 
 namespace apiary::bench {
 
-// What is sent: which kind of message, and a number. No address: programs that need one know it by the number.
+// A message: its kind and a number. It carries no address: programs that need one find it by the number.
 struct letter {
     std::uint64_t what, number;
 };
@@ -59,8 +62,8 @@ void deliver(P& process, Self& me, letter message) {
     process.receive(me, message);
 }
 
-// For a process that sends a great deal in one call. False: return, go_on will be called. Without an offer of the runtime's own
-// the send waits for room, or finds it.
+// For a process that sends a great deal in one call. If false, the process must return; go_on will be called. If the
+// runtime has no `offer` of its own, the send waits until there is room.
 template <class Self, class Address>
 [[nodiscard]] bool offer(Self& me, const Address& to, letter message) {
     if constexpr (requires { me.offer(to, message); }) {
@@ -71,7 +74,7 @@ template <class Self, class Address>
     }
 }
 
-// Stands for the processes of the programs.
+// A stand-in for the processes of the programs.
 struct example_process {
     void receive(auto& me, letter) const { me.stop(); }
 };
@@ -86,7 +89,7 @@ concept messenger = runtime_adapter<R> && std::copyable<typename R::address> &&
                         me.stop();
                     };
 
-// Stands for what makes them.
+// A stand-in for the function that makes them.
 struct example_maker {
     example_process operator()(std::uint64_t) const { return {}; }
 };

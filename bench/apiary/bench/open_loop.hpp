@@ -1,4 +1,4 @@
-// The frame of every open-loop scenario: posts at the times of a plan, each stamps when its service was over.
+// The frame of every open-loop scenario: it posts tasks at the times of a plan, and each stamps the end of its service.
 //
 // Threads. The main thread; finish: each task, once per number.
 #pragma once
@@ -21,7 +21,7 @@ public:
     explicit open_loop(const run_options& options)
         : plan_(options.plan), account_(options.slowdown_ns), finished_(options.plan.size()) {}
 
-    // By the task of post i, when its service is over; its last act.
+    // The task of post i calls this when its service is over, as its last act.
     void finish(std::size_t i) noexcept {
         finished_[i] = now_ns();
         account_.complete(i);
@@ -43,7 +43,7 @@ public:
         run(std::move(release), [] {});
     }
 
-    // Posts that ran later than that, in millionths.
+    // The posts that ran later than that, in millionths.
     [[nodiscard]] std::uint64_t later_than_ppm(std::int64_t ns) const {
         const auto later = std::ranges::count_if(finished_, [ns](std::int64_t at) { return at > ns; });
         return static_cast<std::uint64_t>(later) * 1'000'000 / finished_.size();
@@ -84,18 +84,18 @@ public:
         return result;
     }
 
-    // Whether the injector, not the subject, shaped a printed percentile: more than a fifth of it goes when each post is
-    // taken to have left when an injector that is never late would have released it.
+    // True if the injector, not the subject, shaped a printed percentile: the percentile loses more than a fifth when
+    // each post counts from the time at which an injector that is never late would have released it.
     [[nodiscard]] static bool injector_limited(const histogram& latency, const histogram& punctual, permille q) {
         if (!latency.printed_percentile(q)) return false;
         const auto at = [q](const histogram& h) { return static_cast<double>(h.percentile(q).value_or(0)); };
         return at(punctual) < 0.8 * at(latency);
     }
 
-    // Whether work was still left when the plan was over by more than a hundredth.
+    // True if work was still left when the plan was over by more than a hundredth.
     [[nodiscard]] static bool overloaded(double offered, double achieved) { return achieved / offered < 0.99; }
 
-    // Processor time of the injector itself; no part of the subject's cpu_ns.
+    // Processor time of the injector itself, which is not in the subject's cpu_ns.
     [[nodiscard]] std::int64_t injector_ns() const noexcept { return injected_.cost_ns; }
 
 private:
@@ -107,7 +107,7 @@ private:
 
     const std::vector<std::int64_t>& plan_;
     ledger account_;
-    // One word per task, written once by that task: recording costs the same for the first and the last.
+    // One word per task, which that task writes once: recording costs the same for the first and the last.
     std::vector<std::int64_t> finished_;
     injection injected_;
     std::int64_t cpu_ns_ = 0;

@@ -1,4 +1,4 @@
-// Reads plan files; every complaint names the file, the line and what stands there.
+// Reads plan files; every complaint names the file, the line and its text.
 #include <algorithm>
 #include <cerrno>
 #include <charconv>

@@ -9,7 +9,7 @@
 
 namespace apiary::bench {
 
-// A plan that cannot be used; what() says where and what was seen.
+// Thrown for a plan that cannot be used; what() names the place and the bad text.
 struct bad_plan : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

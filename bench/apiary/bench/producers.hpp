@@ -16,7 +16,7 @@ namespace apiary::bench {
 template <class Produce>
 [[nodiscard]] block run_producers(ledger& account, std::uint64_t ops, std::uint64_t tasks, std::uint64_t producers,
                                   Produce produce) {
-    // Only around the start flag; a sleeping start would be late by a wake.
+    // The threads spin only around the start flag: a start from sleep would be late by a wake.
     const auto yield_until = [](auto condition) {
         while (!condition()) std::this_thread::yield();
     };

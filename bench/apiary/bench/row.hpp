@@ -41,7 +41,7 @@ struct row {
 
     void set_latency(const histogram& h);
 
-    // Behind those that are there: a name, or name=integer.
+    // Appends a flag: a name, or name=integer.
     void add_flag(const std::string& flag);
 
     // One line, without its line end.

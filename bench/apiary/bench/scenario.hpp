@@ -1,4 +1,4 @@
-// What a scenario is to the command line: a name, parameters, and a function that measures one runtime.
+// A scenario as the command line sees it: a name, parameters, and a function that measures one runtime.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@
 
 namespace apiary::bench {
 
-// Bad input: what was seen, and the names that exist. Exit status 2.
+// Thrown for bad input; it names the bad word and the names that exist. Exit status 2.
 struct bad_arguments : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// What this subject cannot do with these parameters, though it can with others. Exit status 3.
+// Thrown if this subject cannot run the scenario with these parameters, though it can with others. Exit status 3.
 struct unsupported_here : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

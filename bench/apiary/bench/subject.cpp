@@ -1,4 +1,4 @@
-// Runs what the command line asks for: version, list, or one scenario and its row.
+// Does the call on the command line: prints the version or the list, or runs one scenario and prints its row.
 #include <gnu/libc-version.h>
 
 #include <cstdio>
@@ -38,7 +38,7 @@ int measure(const subject& who, const run_call& call) {
                   << " cannot be expressed by this runtime; --list names what can\n";
         return unsupported;
     }
-    // Opened first: a wrong path should cost no measurement.
+    // The file is opened first, so that a wrong path costs no measurement.
     std::ofstream hist;
     if (call.hist_path) {
         hist.open(*call.hist_path, std::ios::trunc);

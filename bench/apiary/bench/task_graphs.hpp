@@ -1,4 +1,5 @@
-// What a runtime of dependent tasks must offer to be raced by graphs: an adapter, as in adapter.hpp, that has besides
+// The calls that a runtime of dependent tasks must offer to be raced by graphs: an adapter, as in adapter.hpp, that
+// also has
 //
 //     template <class Build> void graph(std::uint64_t tasks, Build build);
 //
@@ -6,15 +7,17 @@
 //
 //     template <class F> void submit(std::uint64_t id, std::span<const std::uint64_t> producers, F task);
 //
-// Ids come in ascending order, producers are earlier ids without doubles, and a task runs once, after its producers. Tasks
-// may run while others are still submitted, or only then: that is the runtime's own way. A task is trivially copyable, at
-// most 24 bytes. A runtime without such a call, but with `post`, gets its graphs by counters (scenarios/graph_by_counters.hpp).
+// Ids come in ascending order, producers are earlier ids without doubles, and a task runs once, after its producers.
+// Tasks may run while others are still submitted, or only after that: the runtime chooses. A task is trivially
+// copyable, at most 24 bytes. A runtime without such a call, but with `post`, gets its graphs by counters
+// (scenarios/graph_by_counters.hpp).
 //
 // A runtime whose graph, once built, can run again and again has besides
 //
 //     template <class Build> auto prebuilt(std::uint64_t tasks, Build build);
 //
-// It calls build as above, runs nothing, and returns what has `void run()`: all tasks run once, and have run when it returns.
+// It calls build as above, runs no task, and returns an object with `void run()`, which runs all tasks once and returns
+// when they have run.
 //
 // Threads.  graph, prebuilt, run: the main thread. build: one thread, which may be a worker; submit: that thread.
 #pragma once
@@ -26,7 +29,7 @@
 
 namespace apiary::bench {
 
-// Stands for the tasks of the scenarios.
+// A stand-in for the tasks of the scenarios.
 struct example_node {
     const void* graph;
     std::uint64_t id;

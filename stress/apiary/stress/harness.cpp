@@ -100,7 +100,7 @@ void write_verdict(const options& o, const char* verdict, std::uint64_t seed, st
     }
 }
 
-// The round at work, for laws that break far from it.
+// The current round, for laws that break in code that does not have it.
 const run* current_run = nullptr;
 
 void stay_on_one_cpu() {

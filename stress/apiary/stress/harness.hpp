@@ -4,9 +4,9 @@
 //         return apiary::stress::main(argc, argv, "deque under theft", [](apiary::stress::run& r) { … });
 //     }
 //
-// The body is called once per round with a run that holds the round's seed. It reports progress by
-// `r.progress()`; when nothing has progressed for `--watchdog` seconds, the watchdog prints what
-// `r.describe` says of every part, and aborts: a lost wake-up is a hang, and a hang is a finding.
+// The body is called once per round with a run that holds the round's seed. It reports progress by `r.progress()`;
+// without progress for `--watchdog` seconds, the watchdog prints what `r.describe` says of every part, and aborts: a
+// lost wake-up is a hang, and a hang is a finding.
 #pragma once
 
 #include <atomic>
@@ -29,11 +29,11 @@ class run {
 public:
     run(const options& o, std::uint64_t round_seed) : opts(o), seed(round_seed) {}
 
-    // Any thread, as often as it likes.
+    // Any thread may call this at any time.
     void progress() noexcept { steps_.fetch_add(1, std::memory_order_relaxed); }
     std::uint64_t steps() const noexcept { return steps_.load(std::memory_order_relaxed); }
 
-    // A broken law: prints it with the line that repeats the run, and ends the program with status 1.
+    // Reports a broken law: prints it with the line that repeats the run, and ends the program with status 1.
     [[noreturn]] void fail(const std::string& what) const;
 
     const options& opts;

@@ -1,6 +1,6 @@
-// coro_pool under stress: trees of coroutines of random shape that fork, wait, yield, throw, hop between two pools and spawn others, on
-// pools of several sizes that come and go, and that are drained or cancelled. Every result is what plain recursion gives; every root
-// that was accepted ends once; every coroutine that waits is brought back once.
+// coro_pool under stress: trees of coroutines of random shape that fork, wait, yield, throw, hop between two pools and
+// spawn others, on pools of several sizes that come and go, and that are drained or cancelled. Every result equals that
+// of plain recursion; every accepted root ends once; every coroutine that waits is resumed once.
 #include <apiary/coroutines/async_event.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 #include <apiary/schedulers/coro_pool/when_any.hpp>
@@ -34,7 +34,7 @@ struct branch_threw {
     std::uint64_t node;
 };
 
-// A thread outside brings back what waits, in another order.
+// A thread outside resumes the coroutines that wait, in another order.
 class ferryman {
 public:
     ferryman() : thread_([this] { run(); }) {}
@@ -93,11 +93,11 @@ struct world {
     ferryman& f;
     std::atomic<std::uint64_t> spawned = 0, counted = 0;
     std::atomic<std::uint64_t> raced = 0;    // of when_any, that run
-    apiary::async_event<chaos_sync> dawn{};  // behind the last tree; a stop that cancels comes before it
+    apiary::async_event<chaos_sync> dawn{};  // after the last tree; a stop that cancels comes before it
     std::atomic<std::uint64_t> asleep = 0;
 };
 
-// A tree given by the seed alone: what a node does is drawn from its number.
+// The seed alone determines the tree: each node draws its work from its number.
 struct tree {
     std::uint64_t seed;
     world* w;
@@ -145,7 +145,7 @@ struct tree {
         if (copy != node + 1) w->r.fail("what a branch wrote is not there behind its join");
         co_return sum;
     }
-    // The loser waits for the ferryman, which may bring it back when the parent has gone, and its frame.
+    // The loser waits for the ferryman, which may resume it after the parent and its frame have gone.
     task<> races(std::uint64_t node) const {
         const auto first = co_await when_any(answers(*w, node, node % 2 == 0), answers(*w, node + 1, node % 2 != 0));
         if (first.value != node + first.index) w->r.fail("when_any gave the result of another");
@@ -159,14 +159,14 @@ struct tree {
         if (waits) co_await w.f.crossing();
         co_return n;
     }
-    // On either pool, with the pool's stop or one of its own.
+    // Starts on either pool, with the pool's stop or one of its own.
     void sleep_one(std::uint64_t what) const {
         apiary::co_options o;
         if (what / 64 % 2 == 0) o.stop.emplace();
         (void)w->here.spawn(sleeps(*w, what / 128 % 2 == 0, sleeper(*w)),
                             std::move(o));  // refused: here is stopped, and the caller is on there
     }
-    // As an argument: it goes with a frame that never begins, too.
+    // An argument, so that it is destroyed with the frame even if the coroutine never begins.
     struct sleeper {
         world* w;
         explicit sleeper(world& of) : w(&of) { ++of.asleep; }

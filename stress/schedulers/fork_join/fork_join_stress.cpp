@@ -1,7 +1,7 @@
-// fork_join under stress: trees of random shape whose branches compute, yield and throw, on pools of several sizes that come and go,
-// called by several threads at a time, some of which find a seat. Every leaf runs once unless an exception cut it off; every result is what plain recursion gives.
-// Scopes of as many jobs as are drawn, some of which throw; loops that a body or another thread stops: nothing has its turn twice, and
-// the answer says whether all had theirs.
+// fork_join under stress: trees of random shape whose branches compute, yield and throw, on pools of several sizes that
+// come and go, called by several threads at a time, some of which find a seat. Every leaf runs once unless an exception
+// cut it off; every result equals that of plain recursion. Scopes have a random number of jobs, some of which throw. A
+// body or another thread stops loops: no index runs twice, and the answer says whether all ran.
 #include <apiary/schedulers/fork_join/parallel.hpp>
 #include <apiary/schedulers/fork_join/pool.hpp>
 #include <apiary/schedulers/fork_join/task_scope.hpp>
@@ -30,7 +30,7 @@ struct branch_threw {
     std::uint64_t node;
 };
 
-// A tree given by the seed alone: what a node does is drawn from its number.
+// The seed alone determines the tree: each node draws its work from its number.
 struct tree {
     std::uint64_t seed;
     apiary::stress::run* r;
@@ -61,7 +61,8 @@ struct tree {
         if (copy != node + 1) r->fail("what a branch wrote is not there behind its join");
         return x + y;
     }
-    // Empty: a branch throws. The first one's exception travels, and so the leftmost that throws, unless it has cut off others.
+    // Empty if a branch throws. The first branch's exception travels, so it is that of the leftmost branch that throws,
+    // unless it has cut off others.
     std::optional<std::uint64_t> plain(std::uint64_t node, unsigned depth) const {
         if (!forks(node, depth)) return throws(node) ? std::nullopt : std::optional(node);
         const auto x = plain(2 * node, depth - 1), y = plain(2 * node + 1, depth - 1);
@@ -69,7 +70,7 @@ struct tree {
     }
 };
 
-// Jobs of a scope, more of them than it has room for now and then; each writes its own cell, and some throw.
+// Jobs of a scope, now and then more than it has room for; each writes its own cell, and some throw.
 void run_a_scope(apiary::stress::run& r, pool_type& pool, std::uint64_t drawn) {
     const auto jobs = static_cast<unsigned>(drawn % 24);
     const bool throws = drawn / 32 % 4 == 0;

@@ -1,6 +1,6 @@
-// The global queue under everything at once: outside posts, batches, scopes of threads outside and of tasks, trees of tasks whose
-// parents wait, waits for all that help, exceptions, and a stop in the middle of it, drained or discarded. A lost wake-up ends in
-// the watchdog.
+// The global queue under all its features at once: outside posts, batches, scopes of threads outside and of tasks,
+// trees of tasks whose parents wait, waits for all tasks that help to run them, exceptions, and a stop in the middle,
+// drained or discarded. A lost wake-up ends in the watchdog.
 #include <apiary/schedulers/global_queue/parallel_for.hpp>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class workload {
 public:
     workload(apiary::stress::run& r, queue_type& q) : run_(r), queue_(q) {}
 
-    // One thing of a kind that the generator draws. False when it was refused or the ids are used up.
+    // Does one operation of a kind that the generator draws. False if it was refused or the ids are used up.
     bool do_something(chaos_sync::random_source& random) {
         switch (random.below(8)) {
             case 0:
@@ -82,7 +82,8 @@ private:
             throw id;
         }
     }
-    // Has children, which have some by the same rule, and waits for them where it does not leave that to its end.
+    // Has children, which have children by the same rule. It waits for them itself or leaves the wait to the end of its
+    // scope.
     void parent(std::size_t id, scope& children) {
         for (std::size_t n = id % 4; n > 0; --n)
             (void)post([&](task t) { return n % 2 == 0 ? children.run(t.as_parent()) : children.run(t); });
@@ -191,7 +192,7 @@ void body(apiary::stress::run& r) {
     }
     for (auto& t : threads) t.join();
     if (!stop_in_the_middle) {
-        // All that was accepted ends by itself; every second time a thread outside helps.
+        // All accepted tasks end without a stop; every second time a thread outside helps.
         if (how == stop_mode::drain)
             (void)q.wait();
         else
@@ -205,7 +206,7 @@ void body(apiary::stress::run& r) {
     if (report.run != work.ended() + work.chunks_ran())
         r.fail("the report says " + std::to_string(report.run) + " ran, the tasks say " +
                std::to_string(work.ended() + work.chunks_ran()));
-    // Exceptions of children leave their parents, too.
+    // An exception of a child also leaves its parent.
     if (report.exceptions < work.thrown()) r.fail("an exception was not counted");
     if (report.run + report.discarded + report.refused != work.asked())
         r.fail("posted " + std::to_string(work.asked()) + ", run " + std::to_string(report.run) + ", discarded " +

@@ -1,6 +1,6 @@
-// The hive under everything at once: outside posts, batches, targeted posts, timers and their cancelling, compute
-// tasks, tasks that post tasks, exceptions, workers that are attached and detached, and a stop in the middle of it,
-// drained or discarded; on deques and on steal-half queues, by the seed. A lost wake-up ends in the watchdog.
+// The hive under all its features at once: outside posts, batches, targeted posts, timers and their cancelling, compute
+// tasks, tasks that post tasks, exceptions, workers that are attached and detached, and a stop in the middle, drained
+// or discarded. The seed chooses deques or steal-half queues. A lost wake-up ends in the watchdog.
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <atomic>
@@ -22,7 +22,7 @@ using apiary::stop_mode;
 template <class Storage, class Parts>
 using hive_with = apiary::basic_hive<chaos_sync, apiary::epoll_driver, Storage, Parts>;
 
-// So small that a batch, a theft and an overflow meet on it.
+// Small enough that a batch, a theft and an overflow meet on it.
 struct ring_of_eight {
     static constexpr unsigned index_bits = 16, version_bits = 32;
     static constexpr std::size_t capacity = 8;
@@ -39,7 +39,7 @@ class workload {
 public:
     workload(apiary::stress::run& r, Hive& h) : run_(r), hive_(h) {}
 
-    // One post of a kind that the generator draws. False when the hive refused it or the ids are used up.
+    // Does one post of a kind that the generator draws. False if the hive refused it or the ids are used up.
     bool post_something(chaos_sync::random_source& random) {
         switch (random.below(16)) {
             case 0:
@@ -73,7 +73,7 @@ public:
     }
 
 private:
-    // What every task does: ends its id, and by its number spawns children or throws.
+    // The body of every task: it ends its id, and by its number spawns children or throws.
     void body(std::size_t id) {
         books_.took(id);
         run_.progress();
@@ -136,7 +136,7 @@ void body(apiary::stress::run& r) {
                 if (own.below(256) == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
             }
         });
-    // Workers come and go; none takes a task with it.
+    // Workers come and go; no task is lost with one.
     std::atomic<bool> enough{false};
     std::thread restless([&] {
         chaos::enter(51);
@@ -169,8 +169,8 @@ void body(apiary::stress::run& r) {
         } else {
             for (auto& t : threads) t.join();
             threads.clear();
-            // Quiescence: with nobody asking for a stop, all that was accepted must end by itself.
-            // `accepted` last: it is the one that tasks still at work can raise.
+            // Quiescence: without a stop all accepted tasks must end. `accepted` is read last, because running tasks
+            // can still raise it.
             for (;;) {
                 const std::size_t ended = work.ended() + work.cancelled();
                 if (ended == work.accepted()) break;
@@ -198,7 +198,7 @@ void body(apiary::stress::run& r) {
         r.fail("a task was discarded although all had ended before the stop");
 }
 
-// One heap object per task for the sanitizers' eyes; recycled blocks because they are what ships.
+// One heap object per task, so that sanitizers see each; recycled blocks, because those ship.
 template <class Parts>
 void body_on(apiary::stress::run& r) {
     if (r.seed % 2 == 0)

@@ -1,5 +1,6 @@
-// Processes under stress: they spawn, send, call, complete, kill and end each other, while threads outside send to pids of all ages
-// and stop it all at a moment of the seed's. Nothing that was accepted is lost unreported, and nobody is told what another was sent.
+// Processes under stress: they spawn, send, call, complete, kill and end each other, while threads outside send to pids
+// of all ages and stop everything at a moment that the seed chooses. No accepted message is lost without a report, and
+// no process gets a message that was sent to another.
 #include <apiary/schedulers/processes/processes.hpp>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ using process = apiary::basic_process<chaos_sync>;
 
 constexpr std::uint32_t echo = 1, lost = 2;
 
-// Pids that somebody has heard of, of all ages: what is read may be long dead.
+// Pids that some process knows, of all ages: a pid read here may have died long ago.
 struct board {
     std::array<std::atomic<std::uint64_t>, 64> slots{};
     void pin(pid id) { slots[id.value % slots.size()].store(id.value, std::memory_order_relaxed); }
@@ -118,7 +119,7 @@ private:
         }
         if (what == 4) (void)out.scheduler().kill(board_.any(random_.below(1000)));
         if (what == 5) (void)out.scheduler().cancel(board_.any(random_.below(1000)));
-        // Of a tag that is likely to be in use by nobody, or by one that is to get it later.
+        // With a tag that probably no process uses, or that a process will get later.
         if (what == 6) (void)out.scheduler().complete_yield(board_.any(random_.below(1000)), random_.below(8), 1);
         if (what == 7) throw 7;
         if (what == 8) {
@@ -186,7 +187,7 @@ void body(apiary::stress::run& r) {
                 if (n % 32 == 16) (void)all.look(to, 1'000'000);
             }
         });
-    // In time: a thread may wait for the mailbox of a process that waits for something that never comes.
+    // Within a limit: a thread may wait for the mailbox of a process that waits for a message that never comes.
     if (random.below(2) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(random.below(20)));
     all.request_stop();
     for (std::thread& t : others) t.join();

@@ -1,6 +1,6 @@
-// task_graph under stress: random graphs whose tasks write plain data for their consumers, yield and throw, through windows of
-// several sizes, some of which grow, on workers of several types, by every policy. Every result is what a serial run gives, and so
-// is the set of those that are cancelled.
+// task_graph under stress: random graphs whose tasks write plain data for their consumers, yield and throw. The windows
+// have several sizes, and some grow; the workers have several types; every policy runs. The results and the set of
+// cancelled tasks equal those of a serial run.
 #include <apiary/schedulers/task_graph/task_graph.hpp>
 
 #include <cstdint>
@@ -19,7 +19,7 @@ using apiary::chaos_sync;
 using apiary::task_id;
 using graph_type = apiary::basic_task_graph<chaos_sync>;
 
-// Given by the seed alone.
+// The seed alone determines it.
 struct node {
     std::vector<task_id> after;
     std::uint32_t bytes;
@@ -47,7 +47,7 @@ void body(apiary::stress::run& r) {
                                      .at_once = 1 + random.below(8),
                                      .policy = static_cast<apiary::ready_policy>(random.below(4)),
                                      .window_most = random.below(4) == 0 ? 512U : 0U};
-    // Now and then more than one idle word names.
+    // Now and then more workers than one idle word holds.
     for (unsigned t = 0; t != types; ++t)
         config.workers.push_back((random.below(32) == 0 ? 60 : 1) + random.below(r.opts.threads));
 

@@ -1,5 +1,5 @@
-// task_graph of several submitters under stress: each thread submits its own chain through a small window, names tasks of the others
-// between, waits now and then, and reads plain data that their tasks wrote.
+// task_graph of several submitters under stress: each thread submits its own chain through a small window, names tasks
+// of other threads as producers, waits now and then, and reads plain data that those tasks wrote.
 #include <apiary/schedulers/task_graph/task_graph.hpp>
 
 #include <array>
@@ -20,7 +20,7 @@ using apiary::chaos_sync;
 using apiary::task_id;
 using graph_type = apiary::basic_task_graph<chaos_sync>;
 
-// The newest of a thread's tasks that others may name: its id, and how many of that thread came before it.
+// The newest task of a thread that others may name: its id, and the number of that thread's tasks before it.
 struct alignas(64) published {
     std::atomic<std::uint64_t> word{0};  // id << 16 | number
 };
@@ -41,7 +41,7 @@ void body(apiary::stress::run& r) {
         const auto p = g.progress();
         return "submitted " + std::to_string(p.submitted) + ", begun " + std::to_string(p.begun);
     };
-    // Of each submitter its tasks in order: a task writes its own cell and reads those of its producers.
+    // The tasks of each submitter in order: a task writes its own cell and reads those of its producers.
     std::vector<std::vector<std::uint64_t>> made(submitters, std::vector<std::uint64_t>(each));
     std::vector<published> newest(submitters);
     const auto submit_all = [&](std::size_t me) {
