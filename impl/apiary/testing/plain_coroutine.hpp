@@ -64,13 +64,14 @@ struct plain_coroutine {
         template <class Self, class... Rest>
         promise_type(Self&&, const place& p, Rest&&...) : job<Sync>(&end_it), place_(p) {}
 
-        static void* operator new(std::size_t bytes) {
+        // Neither is inlined: g++ warns of a pair of which it sees one alone.
+        [[gnu::noinline]] static void* operator new(std::size_t bytes) {
             void* const made = Sync::allocate(bytes, alignof(std::max_align_t));
             Sync::set_current(static_cast<promise_type*>(made));
             return made;
         }
         // Overwritten: what is still in a list when its frame goes is found without a sanitizer, too.
-        static void operator delete(void* p, std::size_t bytes) {
+        [[gnu::noinline]] static void operator delete(void* p, std::size_t bytes) {
             if constexpr (!Sync::checked) std::fill_n(static_cast<volatile unsigned char*>(p), bytes, 0xdd);
             Sync::deallocate(p, bytes, alignof(std::max_align_t));
         }
