@@ -251,7 +251,7 @@ TEST(supervisor_phases, what_a_restart_has_cancelled_is_started_again_also_if_it
 
 // A bound of two. The process sends so many to itself in its init, before the bound holds; its first step takes these. Then it is
 // filled by a step that sends in nobody's name, which no policy suspends, and something happens.
-enum class then_it_is { taken_from, cancelled, killed, stopped };
+enum class then_it_is { taken_from, cancelled, made_to_end, stopped };
 struct mailbox_case {
     when_full policy;
     int init_sends;
@@ -265,7 +265,7 @@ std::vector<mailbox_case> mailbox_cases() {
     for (const when_full policy : {when_full::refuse, when_full::suspend_sender, when_full::drop_oldest})
         for (const int sends : {0, 1, 2, 3, 5})
             for (const then_it_is what :
-                 {then_it_is::taken_from, then_it_is::cancelled, then_it_is::killed, then_it_is::stopped})
+                 {then_it_is::taken_from, then_it_is::cancelled, then_it_is::made_to_end, then_it_is::stopped})
                 cases.push_back({policy, sends, what});
     return cases;
 }
@@ -330,7 +330,7 @@ TEST_P(mailbox_matrix, counts_what_lies_in_it_and_nothing_else) {
             EXPECT_EQ(all.cancel(to), send_answer::accepted);
             EXPECT_EQ(fills(), 0) << "a cancel takes no room and makes none";
             break;
-        case then_it_is::killed:
+        case then_it_is::made_to_end:
             EXPECT_EQ(all.kill(to), send_answer::accepted);
             EXPECT_EQ(fills(), 0);
             break;
@@ -343,7 +343,7 @@ TEST_P(mailbox_matrix, counts_what_lies_in_it_and_nothing_else) {
     const auto report = all.stop(real_sync::forever);
     EXPECT_TRUE(report.over);
     if (in.what == then_it_is::taken_from) return;
-    const bool read_all = in.what != then_it_is::killed;
+    const bool read_all = in.what != then_it_is::made_to_end;
     EXPECT_EQ(got.size(), static_cast<std::size_t>(kept_of_init + (read_all ? 2 : 0)));
     // What was dropped or not read; of each process the last word.
     const int dropped = room - 2 + in.init_sends - kept_of_init;
