@@ -34,7 +34,8 @@ constexpr bool has_one = false;
 #define APIARY_IF_IT_HAS(call) if constexpr (requires { call; }) return static_cast<void>(call)
 #define APIARY_IF_IT_GIVES(name)                                                               \
     if constexpr (requires { requires !std::is_void_v<decltype(c.name())>; }) return c.name(); \
-    else if constexpr (requires { static_cast<bool>(c.name(v)); }) return c.name(v) ? std::optional<V>(v) : std::nullopt
+    else if constexpr (requires { static_cast<bool>(c.name(v)); } && !requires { c.name(V{}); })                 \
+        return c.name(v) ? std::optional<V>(v) : std::nullopt
 
 template <class V = int, class Container>
 void pushed(Container& c, V v) {
@@ -48,7 +49,7 @@ void pushed(Container& c, V v) {
                        "if constexpr (requires { q.put(v); }) q.put(v); else q.push(v); }, 1, 2), ...");
 }
 
-// `optional<V> NAME()`, or `bool NAME(V&)`.
+// `optional<V> NAME()`, or `bool NAME(V&)`. What takes a value in place of the reference (a time, say) is another call.
 template <class V = int, class Container>
 auto popped(Container& c) {
     [[maybe_unused]] V v{};

@@ -246,7 +246,7 @@ LITMUS(cowr) {
 
 // ---- what RC11 allows and C++20 forbids: the verdict says so ----------------------------------------------------------------
 
-APIARY_FAILING_SCENARIO(readers_of_release_stores_disagree, "a false alarm by design: RC11 allows this execution") {
+APIARY_FAILING_SCENARIO(readers_of_release_stores_disagree, "RC11 allows this execution, and C++20's order") {
     word x{0}, y{0};
     int a = 0, b = 0, c = 0, d = 0;
     beside([&] { x.store(1, rel); }, [&] { y.store(1, rel); }, [&] { a = x, b = y; }, [&] { c = y, d = x; });

@@ -362,7 +362,7 @@ APIARY_FAILING_SCENARIO(gives_up_after_many_rounds, "it gave up") {
 }
 
 // It counts for ever, and nobody ends it.
-APIARY_FAILING_SCENARIO(counts_for_ever, "in a loop around load, more than 100000 times") {
+APIARY_FAILING_SCENARIO(spins_and_counts_for_ever, "in a loop around load, more than 100000 times") {
     std::atomic<unsigned> word{0};
     two(
         [&] {
@@ -461,6 +461,29 @@ APIARY_FAILING_SCENARIO(nineteenth_look_is_kept, "two looks have seen it") {
             unsigned sum = 0;
             for (const unsigned s : seen) sum += s;
             apiary::check(sum != 2, "two looks have seen it");
+        },
+        [&] { word.store(1); });
+}
+
+// Rounds are cut only in executions that are given up, since the loop has no end of its own: the bound says so all the same.
+APIARY_SCENARIO(waits_and_counts_its_rounds, "third_look_is_the_first_that_sees_it") {
+    std::atomic<unsigned> word{0};
+    two(
+        [&] {
+            unsigned n = 0;
+            while (word.load() == 0) ++n;
+            apiary::check(n != 20, "the twentieth look");
+        },
+        [&] { word.store(1); });
+}
+// It gives up after more rounds than are cut: what comes after that is not seen, and the bound says so.
+APIARY_SCENARIO(gives_up_after_two_hundred_thousand, "third_look_is_the_first_that_sees_it") {
+    std::atomic<unsigned> word{0};
+    two(
+        [&] {
+            for (unsigned n = 0; n < 200'000; ++n)
+                if (word.load() != 0) return;
+            apiary::check(false, "it has given up");
         },
         [&] { word.store(1); });
 }

@@ -81,6 +81,14 @@ std::string list_json(const std::vector<check_entry>& checks) {
     return out;
 }
 
+namespace {
+// Of a search that was cut.
+std::string how_far_it_came(const std::string& bound) {
+    const std::size_t at = std::min(bound.find("; budget ended"), bound.rfind("; "));
+    return at == std::string::npos ? "" : bound.substr(at, bound.find("; ", at + 1) - at);
+}
+}  // namespace
+
 std::string verdict_text(const judged& j, const std::string& program, bool always_trace) {
     const verdict& v = j.found;
     std::string out = padded(heading(j), 6) + padded(j.ran.check->name, 34) + padded(engine_name(j.ran.with), 8) +
@@ -93,7 +101,7 @@ std::string verdict_text(const judged& j, const std::string& program, bool alway
     if (!v.reason.empty())
         out += ": " + v.reason;
     else if (v.result == outcome::budget_ended)
-        out += v.bound.substr(std::min(v.bound.size(), v.bound.rfind("; ")));  // how far it came
+        out += how_far_it_came(v.bound);
     out += '\n';
     const char* const what = j.ran.check->kind == check_kind::litmus ? "not C++20's set: " : "does not see it: ";
     if (!j.differs.empty()) out += "       " + std::string(what) + j.differs + "\n";

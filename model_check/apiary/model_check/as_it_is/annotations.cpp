@@ -2,11 +2,11 @@
 // They link, and do nothing: what orders two threads is what the program does. An access that only an annotation orders, or calls
 // benign, is a race.
 //
-// Callers pass what they like: nothing of it is looked at.
+// Callers pass what they like: nothing of it is looked at. A program that brings one of its own keeps that.
 extern "C" {
 
 #define DOES_NOTHING(name) \
-    void name() {}
+    [[gnu::weak]] void name() {}
 DOES_NOTHING(AnnotateHappensBefore)
 DOES_NOTHING(AnnotateHappensAfter)
 DOES_NOTHING(WTFAnnotateHappensBefore)
@@ -68,11 +68,11 @@ DOES_NOTHING(__tsan_set_fiber_name)
 DOES_NOTHING(__tsan_flush_memory)
 
 // Those with a result: no recursion, no tag, no fiber, no Valgrind.
-int __tsan_mutex_pre_unlock() { return 0; }
-void* __tsan_external_register_tag() { return nullptr; }
-void* __tsan_get_current_fiber() { return nullptr; }
-void* __tsan_create_fiber() { return nullptr; }
-int RunningOnValgrind() { return 0; }
-double ValgrindSlowdown() { return 1; }
+[[gnu::weak]] int __tsan_mutex_pre_unlock() { return 0; }
+[[gnu::weak]] void* __tsan_external_register_tag() { return nullptr; }
+[[gnu::weak]] void* __tsan_get_current_fiber() { return nullptr; }
+[[gnu::weak]] void* __tsan_create_fiber() { return nullptr; }
+[[gnu::weak]] int RunningOnValgrind() { return 0; }
+[[gnu::weak]] double ValgrindSlowdown() { return 1; }
 const char* ThreadSanitizerQuery() { return ""; }
 }

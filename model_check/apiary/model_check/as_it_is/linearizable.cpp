@@ -154,6 +154,13 @@ verdict run_one(const scenario& s, search_options o) {
     return run(s, o);
 }
 
+// What the searches of all scenarios have cut stands in the one bound, whichever scenario came to it.
+void add_what_was_cut(std::string& all, const std::string& bound) {
+    for (const char* const words : {"; a loop that only counts is cut", "; one that goes on for more than"})
+        if (const std::size_t at = bound.find(words); at != std::string::npos && all.find(words) == std::string::npos)
+            all += bound.substr(at, bound.find("; ", at + 1) - at);
+}
+
 // All scenarios, one after another, until one fails.
 verdict run_scenarios(const linearizable_text& text, void (*body)(), const search_options& options) {
     const auto began = std::chrono::steady_clock::now();
@@ -217,7 +224,10 @@ verdict run_scenarios(const linearizable_text& text, void (*body)(), const searc
         verdict v = run_one(s, o);
         explorer::add_counts(all, v);
         all.blind = v.blind;
-        if (i == 0 || i == only) all.bound = v.bound;
+        if (i == 0 || i == only)
+            all.bound = v.bound;
+        else
+            add_what_was_cut(all.bound, v.bound);
         const bool complete = v.result == outcome::pass && v.mode.starts_with("exhaustive");
         exhausted += complete ? 1U : 0U;
         if (v.result == outcome::budget_ended) ++cut;

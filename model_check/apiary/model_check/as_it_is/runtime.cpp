@@ -336,8 +336,6 @@ bool could_see_more(const void* closure, std::uint64_t) {
 
 // States of a thread at one place that are told from each other: std::lock of n locks goes round in n.
 constexpr unsigned most_states = 4;
-// Rounds of a loop that counts which are cut: a loop that takes more is taken for one that nobody ends.
-constexpr unsigned most_cut = 100'000;
 // Names of operations stay; it is called once in an execution at most.
 const char* name_of_many(const char* operation) {
     static std::map<std::string, std::string> names;
@@ -443,6 +441,7 @@ const ex::event* runtime::next_of_cut(modelled_thread& m, void* pc, const regist
                                  std::memcmp(m.kept.at(c.stack), live, bytes_of(m, where)) == 0;
         if ((in_a_circle || ++c.done > most_cut) && engine().at_end()) {
             const iteration around{self(), c.from, c.to};
+            if (!in_a_circle) ex::reach_in_any_run(loop_was_given_up);
             ex::stall({could_see_more, &around}, place_of_call(pc), in_a_circle ? operation : name_of_many(operation));
         }
         if (std::has_single_bit(c.done)) {
@@ -516,7 +515,7 @@ const ex::event* runtime::may_stall(void* pc, const registers& where, const char
     round last;
     if (latest != nullptr) last = round_since(m, *latest, where, index);
     if (last.alike >= rounds_ && !without_events) {
-        ex::reach(rounds_were_cut);
+        ex::reach_in_any_run(rounds_were_cut);
         m.cut = {last.from, last.to, last.from, 0, m.effects, {}, 0};
         if (const ex::event* const again = next_of_cut(m, pc, where, operation)) return again;
         m.cut = {};

@@ -248,8 +248,10 @@ public:
     void may_spin(void* pc, const registers& where, const char* operation);
     // Whether it does, by the same operation at the same location; then the next one may.
     [[nodiscard]] bool reads_again(const explorer::event& read, const explorer::object& o, std::uint32_t site);
-    // A name of explorer::reach() that a verdict's bound takes the place of.
+    // Names of what was reached that a verdict's bound takes the place of.
+    static constexpr unsigned most_cut = 100'000;  // rounds of one loop; then it is taken for one that waits
     static constexpr const char* rounds_were_cut = "rounds of a loop were cut";
+    static constexpr const char* loop_was_given_up = "a loop was given up";
 
     // Whether it is put back before the next execution, or made anew in it. What is not is a library's.
     [[nodiscard]] bool may_be_touched(std::uintptr_t address) const { return shadow_.watches(address); }

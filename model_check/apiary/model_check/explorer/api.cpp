@@ -203,6 +203,11 @@ void reach(const char* name) {
     self().reach(name);
 }
 
+void reach_in_any_run(const char* name) {
+    const inside scope;
+    self().reach_in_any_run(name);
+}
+
 bool look_again(const char* name) {
     const inside scope;
     return self().sites().recheck(name);

@@ -117,6 +117,8 @@ void release(void* p);
 // The modelled thread's own pointer, one for each key; null when an execution begins.
 void*& thread_slot(const void* key);
 void reach(const char* name);
+// What a verdict's bound must say is no matter of how the execution ends: one that is given up, too, has done it.
+void reach_in_any_run(const char* name);
 bool look_again(const char* name);
 void law_asked();
 [[noreturn]] void fail(const char* what, const code_place& at);

@@ -171,6 +171,8 @@ public:
     // The current thread stands in a condition variable's queue, and `others` do (bits).
     void waits_with(std::uint32_t queue, std::uint32_t mutex, std::uint32_t others, std::uint32_t site);
     void reach(const char* name);
+    // The same, though the execution is given up later.
+    void reach_in_any_run(const char* name) { ++reached_[name]; }
     void asked(law_kind law) {
         const bool counts = law == law_kind::check || law == law_kind::lifetime || current_ != main_thread;
         if (counts) ++asked_now_[static_cast<std::size_t>(law)];
