@@ -148,6 +148,15 @@ class Judged(unittest.TestCase):
         self.assertEqual([one.kind for one in judged(raced(BURST) + second[0])], [findings.TWO_MODES])
         self.assertEqual(judged(raced(BURST) + second[1]), [], "one of two: the machine's, and the second denies it")
 
+    def test_what_the_earlier_build_shows_too_is_the_machines(self) -> None:
+        def beside(values: list[float]) -> list[dict[str, str]]:
+            return [r | {"subject": "hive-base", "role": "baseline"} for r in raced([values, []])]
+
+        self.assertEqual(judged(raced(BURST) + beside(BURST[0])), [])
+        self.assertEqual([one.kind for one in judged(raced(BURST) + beside(STEADY[0]))], [findings.TWO_MODES])
+        self.assertTrue(judged(raced(BURST) + beside([*STEADY[0][1:], 400.0])), "one run is no mode")
+        self.assertTrue(judged(raced(BURST) + beside([9 * ns for ns in BURST[0]])), "all of them beyond the gap are none")
+
     def test_a_race_that_gates_measures_them_twice(self) -> None:
         def asked(plan: str, arms: list[list[float]]) -> list[str]:
             return race.doubts(mock.Mock(rows=raced(arms), plan=plans.plan(plan)), [])

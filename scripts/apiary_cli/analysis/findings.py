@@ -92,7 +92,7 @@ def looked_at(rows: list[Row], comparisons: list[Comparison]) -> list[tuple[Key,
         # A setting of a sweep, NAME=VALUE, is no subject.
         for subject in sorted({row["subject"] for row in group if row["role"] == "candidate" and "=" not in row["subject"]}):
             batches = figures(group, subject)
-            shown = list(filter(None, map(two_modes, batches)))
+            shown = list(filter(None, map(two_modes, batches, earlier(group))))
             seen = shown[0] if len(shown) >= min(2, len(batches)) else ""
             clear = any(map(stats.one_mode, batches)) and not any(map(traced, batches))
             out.append((key, subject, TWO_MODES, seen, clear))
@@ -133,17 +133,30 @@ def figures(group: list[Row], subject: str) -> list[list[list[float]]]:
     return out
 
 
+def earlier(group: list[Row]) -> list[list[float]]:
+    """Batch -> the figures of the earlier build that is raced beside, if one is."""
+    metric = scenarios.known_by(group[0]["scenario"], group[0]["placement"])
+    base = [row for row in group if row["role"] == "baseline"]
+    return [[value for row in base if row["batch"] == batch and (value := metric.value(row))]
+            for batch in sorted({row["batch"] for row in group})]
+
+
 def traced(arms: list[list[float]]) -> bool:
     """Whether some run stands far above the others: too few for a mode, too many to say that there is none."""
     every = [value for arm in arms for value in arm]
     return bool(every) and max(every) > stats.MODES_APART * stats.median(every)
 
 
-def two_modes(arms: list[list[float]]) -> str:
+def two_modes(arms: list[list[float]], before: list[float]) -> str:
+    """What is said of them; nothing where the figures of `before`, an earlier build, lie on both sides of the gap, too: it is the
+    machine's, or it is not new."""
     found = stats.two_modes(arms)
     if not found:
         return ""
     low, high = found
+    slow = sum(value > math.sqrt(max(low) * min(high)) for value in before)
+    if min(slow, len(before) - slow) >= max(2, len(before) / 10):
+        return ""
     times = stats.median(high) / stats.median(low)
     return (
         f"two modes: {len(high)} of {len(low) + len(high)} runs take {human(min(high))} to {human(max(high))}, the others "
