@@ -10,7 +10,7 @@ from .errors import unknown
 
 GROUPS = {"litmus": "litmus", "checks": "check", "exhibits": "exhibit"}  # of model checks: in place of a name -> the kind
 CHECK = re.compile(r"^\s*APIARY_(CHECK|EXHIBIT|LITMUS|SCENARIO|FAILING_SCENARIO|LINEARIZABLE|NOT_LINEARIZABLE)\("
-                   r"\s*(\w+?)(##|\b(?!##))", re.MULTILINE)
+                   r"\s*(\w+?)(##|<|\b(?!##|<))", re.MULTILINE)
 KINDS = {"FAILING_SCENARIO": "exhibit", "NOT_LINEARIZABLE": "exhibit", "SCENARIO": "check", "LINEARIZABLE": "check"}
 SUBJECT = re.compile(r"apiary_add_subject\(\s*([\w.+-]+)|add_executable\(subject_(\w+) IMPORTED")
 COMPUTED = re.compile(r'^\s*entry\.name = "(\w+_)" \+.*?entry\.kind = check_kind::(\w+)', re.MULTILINE | re.DOTALL)
@@ -29,12 +29,13 @@ def texts(folder: str, pattern: str) -> list[str]:
 
 
 def checks(kind: str | None = None) -> tuple[dict[str, str], dict[str, str]]:
-    """Of model_check/, each with its kind: names, and beginnings of names that a macro (prefix_##word) or a table completes."""
+    """Of model_check/, each with its kind: names, and beginnings of names that a macro (prefix_##word), the arguments of a
+    type (of ring<int, 4>, ring_int_4) or a table complete."""
     names: dict[str, str] = {}
     begun: dict[str, str] = {}
     for text in texts("model_check", "*.cpp"):
         for what, name, pasted in CHECK.findall(text):
-            (begun if pasted else names)[name] = KINDS.get(what, what.lower())
+            (begun if pasted else names)[name + "_" * (pasted == "<")] = KINDS.get(what, what.lower())
         begun |= COMPUTED.findall(text)
     return tuple({name: of for name, of in found.items() if kind in (None, of)} for found in (names, begun))
 
