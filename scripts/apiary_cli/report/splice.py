@@ -65,7 +65,10 @@ def preamble(env: dict) -> str:
 
 def record(folder: Path, verb: str, *others: str) -> dict:
     """env.json; refused where it, or another file that is needed, is absent."""
-    env = shelf.env_of(folder)
+    try:
+        env = shelf.env_of(folder)
+    except ValueError as error:
+        raise summary.torn(folder, str(error)) from error
     lacking = ["env.json"] * (env is None) + [name for name in others if not tables.stored(folder / name)]
     if lacking:
         raise Fault(f"{folder.name} has no {' and no '.join(lacking)}", "", f"scripts/apiary {verb} leaves one", USAGE)

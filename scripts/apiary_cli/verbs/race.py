@@ -187,15 +187,15 @@ def calibrate(race: rounds.Race) -> None:
 
 
 def doubts(race: rounds.Race, listed: list[dict[str, str]]) -> list[str]:
-    """What one batch says, and must be measured twice before it counts: a regression, and where a race gates, a red finding."""
+    """What one batch says, and must be measured twice before it counts: a regression, and a red finding."""
     comparisons = comparing.compare(race.rows)
-    red = [one for one in findings.judged(race.rows, comparisons, listed) if one.red] if race.plan.gates else []
+    red = [one for one in findings.judged(race.rows, comparisons, listed) if one.red]
     return ["a regression against the baseline"] * bool(comparing.regressions(comparisons)) + [one.line for one in red]
 
 
 def run_rounds(race: rounds.Race, listed: list[dict[str, str]]) -> None:
     """The batches, and a second one where the only one leaves doubts; `listed` are the findings that are expected."""
-    batches, batch = race.plan.batches, 0
+    batches, batch = max([race.plan.batches, *race.rounds_done]), 0  # a race that goes on may have begun its second one
     began, last = time.monotonic(), race.deadline
     race.eta = eta.Eta(race.plan, rounds.runs_of(race, batches))
     whole, limit = race.eta.left(), race.plan.limit

@@ -278,7 +278,8 @@ def shard_path(part: logic.Part) -> Path:
 
 def source_of(stamp: dict, budget: str, longer: str) -> dict:
     """What must be the same for verdicts to stand in one table."""
-    return {"schema_version": 1, "source_hash": stamp["source_hash"], "budget": budget, "longer": longer}
+    stresses = repo.source_hash(*repo.STRESSED_FOLDERS)
+    return {"schema_version": 1, "source_hash": stamp["source_hash"], "stress_hash": stresses, "budget": budget, "longer": longer}
 
 
 def read_shard(path: Path) -> tuple[dict, dict[Key, dict]]:

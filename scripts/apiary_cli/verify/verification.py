@@ -125,8 +125,10 @@ def logic_status(record: dict | None, wanted: str) -> Status:
     """The same for slips that are no memory order, and for the unit tests beside the checks."""
     if not record or record.get("source_hash") != wanted:
         return Status("logic mutants", NOTE, "not scored for this source: scripts/apiary mutate --logic")
-    part = f"; part {record['part']} of {record['parts']}, of {record['known']} in all" if record.get("parts", 1) > 1 else ""
-    return scored("logic mutants", "logic mutants", "logic", record, f", {record['by_checks']} by model checks", part, True)
+    known = record.get("known", record["mutants"])
+    part = f"; part {record['part']} of {record['parts']}, of {known} in all" if record.get("parts", 1) > 1 else ""
+    part = part or (f"; {record['mutants']} of {known} asked" if record["mutants"] < known else "")
+    return scored("logic mutants", "logic mutants", "logic", record, f", {record['by_checks']} by model checks", part, not part)
 
 
 def scored(name: str, what: str, badge: str, of: dict, by: str, more: str, whole: bool) -> Status:
