@@ -217,7 +217,7 @@ APIARY_NOT_LINEARIZABLE(torn_stack, apiary::stack_spec<int>, "not linearizable")
 APIARY_LINEARIZABLE(locked_queue, apiary::queue_spec<int>, scenarios{.exhibit = "stack_for_a_queue"});
 APIARY_NOT_LINEARIZABLE(stack_for_a_queue, apiary::queue_spec<int>, "not linearizable: pop() = 2 | push(1), push(2)");
 
-// A comma in the type, and names of the calls as others write them. What is full drops the first, or the last.
+// The type has commas, and its calls have the names that others give them. A full ring drops its first value, or its last.
 namespace {
 template <class V, unsigned room, bool drops_the_first>
 class ring {

@@ -1,5 +1,5 @@
 // Classic litmus tests as ordinary C++. Each has the name of its line in litmus/explorer_table.inc, and must show exactly that
-// line's outcomes: all that RC11 allows, and no other. What each read saw, thread by thread, then the final values.
+// line's outcomes: all that RC11 allows, and no other. An outcome lists the values read, by thread, then the final values.
 #include <apiary/check.hpp>
 
 #include <atomic>

@@ -8,14 +8,9 @@
 #include <mutex>
 #include <thread>
 
-namespace {
+#include "two_threads.hpp"
 
-template <class A, class B>
-void two(A first, B second) {
-    std::thread a(first), b(second);
-    a.join();
-    b.join();
-}
+namespace {
 
 void pause() { __builtin_ia32_pause(); }
 

@@ -5,14 +5,7 @@
 #include <mutex>
 #include <thread>
 
-namespace {
-template <class A, class B>
-void two(A first, B second) {
-    std::thread a(first), b(second);
-    a.join();
-    b.join();
-}
-}  // namespace
+#include "two_threads.hpp"
 
 // ---- several locks at once ------------------------------------------------------------------------------------------
 

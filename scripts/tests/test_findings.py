@@ -169,6 +169,16 @@ class Judged(unittest.TestCase):
         self.assertEqual(asked("gate", STEADY), [])
         self.assertIn("two modes", *asked("quick", BURST))
 
+    def test_a_race_that_goes_on_in_its_second_batch_ends_it(self) -> None:
+        begun = mock.Mock(rows=raced(STEADY), plan=plans.plan("gate"), rounds_done={1: 10, 2: 1}, deadline=None)
+        with (
+            mock.patch.object(race.rounds, "run_batch") as ran, mock.patch.object(race.rounds, "runs_of"),
+            mock.patch.object(race.eta, "Eta", return_value=mock.Mock(left=lambda: 0.0)),
+            contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()),
+        ):
+            race.run_rounds(begun, [])
+        self.assertEqual([call.args[1] for call in ran.call_args_list], [1, 2])
+
     def test_what_was_expected_when_it_was_raced_counts(self) -> None:
         rows = raced(BURST)
         env = {"race": {"expected_findings": [dict(zip(findings.COLUMNS, (*POINT, "hive", findings.TWO_MODES, "then")))]}}

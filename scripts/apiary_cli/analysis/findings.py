@@ -2,7 +2,7 @@
 
 Both are red, unless `bench/contract/expected_findings.csv` lists them with a reason. A listed one that shows no trace in a
 batch that could have shown it is red as well: its line is to be removed. Two modes that one batch shows and another one
-denies are none: whoever else is on the machine makes them now and then.
+denies are none: other work on the machine makes them now and then.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ def looked_at(rows: list[Row], comparisons: list[Comparison]) -> list[tuple[Key,
         for subject in sorted({row["subject"] for row in group if row["role"] == "candidate" and "=" not in row["subject"]}):
             batches = figures(group, subject)
             shown = list(map(two_modes, batches, earlier(group)))
-            denied = any(map(denies, shown, batches))
-            seen = next(filter(None, shown), "") if len(list(filter(None, shown))) >= (2 if denied else 1) else ""
+            told = list(filter(None, shown))
+            seen = told[0] if len(told) > 1 or told and not any(map(denies, shown, batches)) else ""
             clear = any(map(stats.one_mode, batches)) and not any(map(traced, batches))
             out.append((key, subject, TWO_MODES, seen, clear))
     return out

@@ -48,12 +48,17 @@ KINDS: dict[str, Callable[[object], bool]] = {
 }
 
 
-def load(folder: Path) -> tuple[dict, list[dict[str, str]], list[Comparison]]:
-    """env.json, rows, and the comparisons computed from the rows. What is not whole is refused."""
+def env_of(folder: Path) -> dict | None:
+    """env.json with its proofs; None where there is none. A Fault where its proof record is gone."""
     try:
-        env = shelf.env_of(folder)
+        return shelf.env_of(folder)
     except ValueError as error:
         raise torn(folder, str(error)) from error
+
+
+def load(folder: Path) -> tuple[dict, list[dict[str, str]], list[Comparison]]:
+    """env.json, rows, and the comparisons computed from the rows. What is not whole is refused."""
+    env = env_of(folder)
     if env is None:
         raise torn(folder, "env.json is absent, or no JSON object")
     lacking = [key for key, kind in (("run_id", str), ("env_id", str), ("race", dict)) if not isinstance(env.get(key), kind)]

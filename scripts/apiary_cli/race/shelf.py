@@ -12,7 +12,6 @@ from ..base import repo
 from . import tables
 
 LONG = ("rows.csv", "hist.csv", "micro.json", "startup.json")
-MADE_AGAIN = ("report.html",)
 PROOFS = "proofs"
 KEPT_IN = "kept_in"  # in the record's place: the file beside the folders that has it
 
@@ -21,8 +20,7 @@ def publish(folder: Path) -> None:
     """What is published already stays as it is."""
     for name in LONG:
         tables.compress(folder / name)
-    for name in MADE_AGAIN:
-        (folder / name).unlink(missing_ok=True)
+    (folder / "report.html").unlink(missing_ok=True)
     env = repo.read_json(folder / "env.json") or {}
     taken = env.get("verification") or {}
     if taken.get("prove") and KEPT_IN not in taken["prove"]:

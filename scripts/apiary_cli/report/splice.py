@@ -16,7 +16,7 @@ from ..base import repo, stats
 from ..base.errors import Fault, USAGE
 from ..base.say import in_prose
 from ..verify import verification
-from ..race import scenarios, shelf, tables
+from ..race import scenarios, tables
 from ..analysis import ablation, comparing, metg, qualification, standing, summary, verdict
 from ..analysis.comparing import Comparison, Validity
 from . import picture
@@ -65,10 +65,7 @@ def preamble(env: dict) -> str:
 
 def record(folder: Path, verb: str, *others: str) -> dict:
     """env.json; refused where it, or another file that is needed, is absent."""
-    try:
-        env = shelf.env_of(folder)
-    except ValueError as error:
-        raise summary.torn(folder, str(error)) from error
+    env = summary.env_of(folder)
     lacking = ["env.json"] * (env is None) + [name for name in others if not tables.stored(folder / name)]
     if lacking:
         raise Fault(f"{folder.name} has no {' and no '.join(lacking)}", "", f"scripts/apiary {verb} leaves one", USAGE)

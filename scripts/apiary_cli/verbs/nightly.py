@@ -38,7 +38,7 @@ Nothing is left out silently: the page says what did not fit.
 
 writes:  build/nightly/summary.md, build/nightly/junit.xml (both also where it is stopped: of the parts so far),
          and what prove, stress and race write
-takes:   about the budget, plus what building takes beyond it
+takes:   about the budget, plus what building takes beyond it, and a second batch where the race leaves doubts
 exit:    0 fine; 1 wrong or regressed, or a part that could not be built or run: the page says which; 3 the set-up
          failed, so that no part began, or the page cannot be written; 4 the race's controls failed and nothing else"""
 
@@ -49,8 +49,8 @@ HUNTS_TAKE = 4 * 60.0
 OUTSIDE_FROM, OUTSIDE_TAKES = 60 * 60.0, 3 * 60.0
 LOGIC_FROM, LOGIC_TAKES = 3 * 60 * 60.0, 60 * 60.0
 LEAST_REST = 40.0
-# What check leaves to the night: the unit tests at -O2; under sanitizers the examples, and packages, which are the same without;
-# under ThreadSanitizer the tests of one thread. What they take to build may be beyond the budget, hence last.
+# check leaves to the night: the unit tests at -O2; the examples and the packages under sanitizers; the tests of one thread under
+# ThreadSanitizer. They run last, since building them may take longer than the budget.
 MOVED = ("ci-night", "asan-ubsan-night", "tsan-night")
 LONGEST_STRESS = 60.0
 ECHO_PRESET, ECHO_SECONDS, TOO_FEW_DESCRIPTORS = "tsan-night", 60.0, 77

@@ -176,7 +176,7 @@ private:
     const suspended<Sync> parent_;
     const co_priority priority_;
     typename Sync::template atomic<bool> won_{false};
-    typename Sync::template cell<std::size_t> winner_{0};  // by the contender that has won; read behind parent_.resume
+    typename Sync::template cell<std::size_t> winner_{0};  // the winner writes it before parent_.resume; the parent reads it after
     token_hooks<Sync> stops_{stop_.get_token()};
     std::array<std::optional<contender>, N> contenders_;
     std::optional<std::stop_callback<asks>> at_stop_;  // the first to go

@@ -14,7 +14,7 @@
 //
 // Reads whose value nobody uses. g++ would take them out before it instruments: `if (q.try_pop(v)) ++n;` reads no value. Before
 // anything is optimised each read gets an empty assembly statement that uses what was read, and just before the instrumentation
-// these go again. Of a pointer it uses a comparison only, so that what it points to may stay in registers.
+// these go again. For a pointer the statement uses a comparison only, so that the object behind it may stay in registers.
 //
 // Pointers to members. g++ marks their two fields as having no address, and such fields are not instrumented: the mark goes.
 //

@@ -156,7 +156,7 @@ verdict run_one(const scenario& s, search_options o) {
 
 // What the searches of all scenarios have cut stands in the one bound, whichever scenario came to it.
 void add_what_was_cut(std::string& all, const std::string& bound) {
-    for (const char* const words : {"; a loop that only counts is cut", "; one that goes on for more than"})
+    for (const std::string_view words : {runtime::bound_of_cuts, runtime::bound_of_given_up})
         if (const std::size_t at = bound.find(words); at != std::string::npos && all.find(words) == std::string::npos)
             all += bound.substr(at, bound.find("; ", at + 1) - at);
 }

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <deque>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -252,6 +253,9 @@ public:
     static constexpr unsigned most_cut = 100'000;  // rounds of one loop; then it is taken for one that waits
     static constexpr const char* rounds_were_cut = "rounds of a loop were cut";
     static constexpr const char* loop_was_given_up = "a loop was given up";
+    // How those parts of the bound begin.
+    static constexpr std::string_view bound_of_cuts = "; a loop that only counts is cut";
+    static constexpr std::string_view bound_of_given_up = "; one that goes on for more than";
 
     // Whether it is put back before the next execution, or made anew in it. What is not is a library's.
     [[nodiscard]] bool may_be_touched(std::uintptr_t address) const { return shadow_.watches(address); }

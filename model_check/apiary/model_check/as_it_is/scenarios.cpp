@@ -71,10 +71,10 @@ verdict run(const scenario& s, const search_options& options) {
         v.bound +=
             "; at most " + std::to_string(most_failed_tries) + " failures of try_lock in a row on a lock that is held";
         if (v.reached.erase(runtime::rounds_were_cut) != 0)
-            v.bound += "; a loop that only counts is cut after " + std::to_string(options.bounds.rounds) +
+            v.bound += std::string(runtime::bound_of_cuts) + " after " + std::to_string(options.bounds.rounds) +
                        " rounds that saw the same, and runs on as if the others saw it, too (--bounds rounds=)";
         if (v.reached.erase(runtime::loop_was_given_up) != 0)
-            v.bound += "; one that goes on for more than " + std::to_string(runtime::most_cut) +
+            v.bound += std::string(runtime::bound_of_given_up) + " " + std::to_string(runtime::most_cut) +
                        " rounds is taken for one that waits, and what comes after it is not seen";
         if (options.plain_races_relaxed) {
             v.bound +=

@@ -10,8 +10,8 @@
 
 namespace apiary::model::explorer {
 
-// Whether there is no order S of the seq_cst operations as [atomics.order] 4 asks for. Of a graph without its last events, too:
-// what is added to it can only forbid more.
+// True if no order S of the seq_cst operations meets [atomics.order] 4. The answer "true" also holds for every graph that has
+// this one's events and more: further events can only forbid more.
 bool cxx20_forbids(const graph& g);
 
 // For a test: graphs that C++20 forbids are not counted.

@@ -62,7 +62,8 @@ constexpr auto all_of_them = restart_strategy::one_for_all, one_of_them = restar
 constexpr int lives = -1, finished = static_cast<int>(process_end::finished), threw = static_cast<int>(process_end::threw),
               killed = static_cast<int>(process_end::killed);
 
-// Two children, of which the first heeds a cancel and the second does not; one failure is allowed. What happens, a letter each:
+// The supervisor has two children and allows one failure. The first child heeds a cancel, the second ignores it. A letter stands
+// for each event:
 //   f F  the first, the second, throws        e E  finishes
 //   c k s  the supervisor is cancelled, killed; the scheduler is told to stop
 //   p  the patience of its newest stop is over      q  that of its first
