@@ -5,19 +5,10 @@
 #include <cstdint>
 
 #include <apiary/events/parker_driver.hpp>
+#include <apiary/model_check/stage.hpp>
 #include <apiary/workers/front_end.hpp>
-#include <apiary/workers/parameters.hpp>
 
 namespace apiary::model {
-
-constexpr worker_parameters handshake_parameters{.local_budget = 1,
-                                                 .global_batch = 2,
-                                                 .pool_visits = 1,
-                                                 .global_probe_interval = 3,
-                                                 .steal_rounds = 1,
-                                                 .looks_before_sleep = 0,
-                                                 .naps = 0,
-                                                 .search_ns = worker_parameters::for_ever};
 
 // Says when it blocks for the first time, so that others can begin behind that.
 template <class Sync>
@@ -39,12 +30,6 @@ public:
 private:
     bool tells_ = false;  // the owner's, after before()
     typename Sync::template atomic<unsigned> asleep_;
-};
-
-// Beside a single peer it does not matter where a thief begins, and each choice would double the graphs.
-struct first_choice {
-    explicit first_choice(std::uint64_t) {}
-    static unsigned below(unsigned) { return 0; }
 };
 
 // What the workers of a crew are made of.

@@ -74,10 +74,11 @@ public:
         Sync::law(!left_[id].exchange(true, std::memory_order_relaxed), "identity: an element left twice", at);
     }
 
+    bool has_left(std::size_t id) const { return left_[id].load(std::memory_order_relaxed); }
     // The first id that has not left, or size() when all have.
     std::size_t first_missing() const {
         std::size_t id = 0;
-        while (id != left_.size() && left_[id].load(std::memory_order_relaxed)) ++id;
+        while (id != left_.size() && has_left(id)) ++id;
         return id;
     }
 
