@@ -10,24 +10,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts" / "tests"))
+from page import followed, must, run  # noqa: E402
+
 PAGE = Path(__file__).resolve().parent / "README.md"
-SOURCE_NAME = re.compile(r"(?:// |# )(\S+\.(?:hpp|cpp|txt))\n")
-
-
-def must(condition: object, what: str, shown: str = "") -> None:
-    if not condition:
-        sys.exit(f"{what}\n{shown}")
-
-
-def run(command: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess:
-    began = time.monotonic()
-    done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    print(f"{time.monotonic() - began:6.1f} s, status {done.returncode}: {command.strip()}\n{done.stdout[-1500:]}", flush=True)
-    return done
 
 
 PROJECT = """cmake_minimum_required(VERSION 3.25)
@@ -121,8 +110,7 @@ def main() -> None:
     build, compiler = sys.argv[1:3]
     section = PAGE.read_text().split("## Five minutes")[1].split("\n## ")[0]
     recipe = section.split("The package, in this tree:\n\n```\n")[1].split("```")[0]
-    must(recipe in (PAGE.parents[2] / "README.md").read_text(), "the root README has the same recipe", recipe)
-    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", section, re.M | re.S)
+    must(recipe in (ROOT / "README.md").read_text(), "the root README has the same recipe", recipe)
     with tempfile.TemporaryDirectory() as parent:
         prefix, folder = Path(parent) / "prefix", Path(parent) / "my_stack"
         folder.mkdir()
@@ -131,17 +119,7 @@ def main() -> None:
         install = shlex.join(["cmake", "--install", build, "--prefix", str(prefix)])
         done = run(f"{install} > installed.txt", Path(parent), environment)
         must(done.returncode == 0, "cmake --install", done.stdout)
-        said = []
-        for kind, text in blocks:
-            named = SOURCE_NAME.match(text)
-            if kind == "diff":
-                (folder / "fix.diff").write_text(text)
-                must(run("git apply -p0 --unidiff-zero fix.diff", folder, environment).returncode == 0, "the page's diff")
-            elif kind == "sh":
-                said.append(run(text, folder, environment))
-            else:
-                must(named, "a file of the page without its name", text)
-                (folder / named[1]).write_text(text)
+        said = list(followed(section, folder, environment))
         must(len(said) == 3, f"the page has {len(said)} blocks of commands, not 3")
         buggy, fixed, weakened = said
         must(buggy.returncode == 1 and re.search(r"FAIL +my_stack .*freed memory.*\[in .*pop\(\)", buggy.stdout),

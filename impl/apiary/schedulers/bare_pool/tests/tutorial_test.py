@@ -1,0 +1,54 @@
+"""TUTORIAL.md: every file and command of that page, in an empty folder, against an installed package.
+
+    tutorial_test.py BUILD_FOLDER CXX_COMPILER"""
+
+import os
+import re
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+
+PAGE = Path(__file__).resolve().parents[1] / "TUTORIAL.md"
+APIARY = PAGE.parents[4]
+sys.path.insert(0, str(APIARY / "scripts" / "tests"))
+from page import followed, must, run  # noqa: E402
+
+
+def races_elsewhere(root: Path) -> dict[str, str]:
+    """What lets a race leave its results in a tree of its own, which has nothing built."""
+    for name in ("results", "build"):
+        (root / name).mkdir(parents=True)
+    (root / "CMakePresets.json").write_text('{"configurePresets": [{"name": "release"}]}')
+    return {"APIARY": str(APIARY), "APIARY_ROOT": str(root), "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def main() -> None:
+    build, compiler = sys.argv[1:3]
+    with tempfile.TemporaryDirectory() as parent:
+        prefix, folder, races = (Path(parent) / name for name in ("prefix", "my_pool", "races"))
+        folder.mkdir()
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("APIARY_")}
+        environment |= {"PREFIX": str(prefix), "CXX": compiler} | races_elsewhere(races)
+        done = run(f"{shlex.join(['cmake', '--install', build, '--prefix', str(prefix)])} > installed.txt", Path(parent), environment)
+        must(done.returncode == 0, "cmake --install", done.stdout)
+        # Two rounds cost seconds, and show that the race runs; a figure they are not.
+        page = PAGE.read_text().replace("rounds = 10", "rounds = 2")
+        said = list(followed(page, folder, environment))
+        must(len(said) == 7, f"the page has {len(said)} blocks of commands, not 7")
+        _, copied, buggy, fixed, weakened, _, raced = said
+        must(all(done.returncode == 0 for done in said[:2]) and re.search(r"pass +my_pool_lives +explorer exhaustive", copied.stdout),
+             "the copy is proved and stressed", copied.stdout)
+        must(buggy.returncode == 1 and re.search(r"FAIL +my_pool_waits +explorer .*deadlock", buggy.stdout)
+             and re.search(r"wait idle_ .*my_pool\.hpp:\d+", buggy.stdout), "the lost wake is caught", buggy.stdout)
+        must(fixed.returncode == 0 and re.search(r"pass +my_pool_waits +explorer exhaustive", fixed.stdout), "the mutex mends it", fixed.stdout)
+        for order in ("load +acquire -> relaxed", "fetch_sub +release -> relaxed"):
+            must(re.search(rf"my_pool\.hpp:\S+{order} +killed by my_pool_waits", weakened.stdout), f"{order} is needed", weakened.stdout)
+        must(said[5].returncode == 0, "the stress passes", said[5].stdout)
+        # Two rounds decide nothing (4), or that the pool is slower than its copy (1), or not (0).
+        tables = list(races.glob("results/*/compare.csv"))
+        must(raced.returncode in (0, 1, 4) and len(tables) == 1 and "my_pool-base" in tables[0].read_text(),
+             "the race against the copy", raced.stdout)
+
+
+main()
