@@ -24,6 +24,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <initializer_list>
 #include <span>
 #include <stdexcept>
 #include <thread>
@@ -50,6 +51,7 @@ class basic_global_queue {
     using ending = task_ending<Sync>;
     using running = running_family<Sync>;
     using lock = typename Sync::lock;
+    struct nothing {};
 
 public:
     class task_scope;
@@ -58,6 +60,8 @@ public:
     explicit basic_global_queue(const global_queue_config& config = {}) : config_(config) {
         if (config.workers == 0) throw std::invalid_argument("global_queue: workers is 0; it must be at least 1");
     }
+    // What `global_queue q({})` calls. Without it {} might as well be a queue to be copied, and nothing would compile.
+    explicit basic_global_queue(std::initializer_list<nothing>) : basic_global_queue() {}
     // Of a scheduler that was started: drains it, unless it was stopped otherwise, and joins it. Not by a task of its own: it
     // would wait for itself, and so would a task that it helps.
     ~basic_global_queue() {
