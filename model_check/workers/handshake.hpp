@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include <apiary/events/parker_driver.hpp>
-#include <apiary/model_check/stage.hpp>
+#include <apiary/model_check/modelled_threads.hpp>
 #include <apiary/workers/front_end.hpp>
 
 namespace apiary::model {

@@ -16,6 +16,7 @@
 #include <tuple>
 #include <utility>
 
+#include <apiary/schedulers/bare_pool/bare_pool.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 #include <apiary/schedulers/fork_join/parallel.hpp>
 #include <apiary/schedulers/fork_join/pool.hpp>
@@ -41,7 +42,7 @@ struct hive_as_scheduler : hive {
 static_assert(batch_posting<hive_as_scheduler> && targeted_posting<hive_as_scheduler> &&
               cancellable_posting<hive_as_scheduler> && compute_posting<hive_as_scheduler>);
 
-using all_schedulers = std::tuple<coro_pool, fork_join_pool, global_queue, hive_as_scheduler, processes, task_graph>;
+using all_schedulers = std::tuple<bare_pool, coro_pool, fork_join_pool, global_queue, hive_as_scheduler, processes, task_graph>;
 using posting_schedulers = std::tuple<global_queue, hive_as_scheduler>;
 
 // One to which anybody posts, with so many workers for small tasks. It waits for run().
@@ -134,6 +135,24 @@ class at_work<global_queue> : public detail::posted_work<global_queue> {
 template <>
 class at_work<hive_as_scheduler> : public detail::posted_work<hive_as_scheduler> {
     using posted_work::posted_work;
+};
+
+template <>
+class at_work<bare_pool> {
+public:
+    explicit at_work(unsigned workers) : pool_(workers) {}
+    template <class F>
+    void hand_in(std::size_t n, F f) {
+        for (std::size_t i = 0; i != n; ++i)
+            if (!pool_.post(unended_.count(f, i))) throw std::logic_error("refused");
+    }
+    void wait() const { unended_.wait(); }
+    void end() { pool_.stop(); }
+    work_books books() const { return {pool_.report().run, pool_.report().exceptions}; }
+
+private:
+    detail::unended unended_;
+    bare_pool pool_;
 };
 
 // A single piece is a call of run, which gets the exception; several are a loop.

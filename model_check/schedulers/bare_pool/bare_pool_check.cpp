@@ -1,4 +1,4 @@
-// bare_pool as it ships, from its constructor to its destructor. Only its threads are the checker's (<apiary/model_check/stage.hpp>), and its
+// bare_pool as it ships, from its constructor to its destructor. Only its threads are the checker's (<apiary/model_check/modelled_threads.hpp>), and its
 // tasks come from the heap.
 #include <apiary/schedulers/bare_pool/bare_pool.hpp>
 
@@ -7,8 +7,8 @@
 #include <optional>
 
 #include <apiary/contract/laws.hpp>
+#include <apiary/model_check/modelled_threads.hpp>
 #include <apiary/model_check/register.hpp>
-#include <apiary/model_check/stage.hpp>
 
 namespace bare_pool_check {
 namespace {
@@ -17,13 +17,13 @@ using namespace apiary;
 using namespace apiary::model;
 
 template <class Sync, unsigned Workers>
-using checked_pool = basic_bare_pool<Sync, heap_storage<Sync>, staged_parts<Sync, Workers>>;
+using checked_pool = basic_bare_pool<Sync, heap_storage<Sync>, modelled_parts<Sync, Workers>>;
 
 // Thread 0 owns the pool; the next ones are its workers.
 template <class Sync, unsigned Workers, std::size_t Tasks>
 struct whole_pool {
     using pool_type = checked_pool<Sync, Workers>;
-    stage<Sync, Workers> workers;
+    hall<Sync, Workers> workers;
     claim_ledger<Sync> ledger{Tasks};
     std::array<bool, Tasks> accepted{};
 
@@ -51,8 +51,8 @@ struct bare_pool_lives : whole_pool<Sync, 1, 2> {
     static constexpr std::array engine_laws{"deadlock", "lifetime"};
     typename Sync::template cell<int> written{0};
     void thread(unsigned i) {
-        if (i != 0) return this->workers.play(i - 1);
-        const on_stage<Sync, 1> here(this->workers);
+        if (i != 0) return this->workers.serve(i - 1);
+        const in_hall<Sync, 1> here(this->workers);
         {
             typename Sync::template scoped<typename bare_pool_lives::pool_type> on_stack(1U, exception_handler{}, handshake_parameters);
             auto& pool = *on_stack;
@@ -77,8 +77,8 @@ struct bare_pool_feeds_both_workers : whole_pool<Sync, 2, 2> {
     static constexpr std::array engine_laws{"deadlock", "lifetime"};
     typename Sync::template atomic<bool> gate{false};
     void thread(unsigned i) {
-        if (i != 0) return this->workers.play(i - 1);
-        const on_stage<Sync, 2> here(this->workers);
+        if (i != 0) return this->workers.serve(i - 1);
+        const in_hall<Sync, 2> here(this->workers);
         typename Sync::template scoped<typename bare_pool_feeds_both_workers::pool_type> on_stack(
             2U, exception_handler{}, handshake_parameters);
         auto& pool = *on_stack;
@@ -100,8 +100,8 @@ struct bare_pool_counts_what_it_drops : whole_pool<Sync, 1, 2> {
     static constexpr std::array must_reach{"bare_pool.ran", "bare_pool.dropped"};
     static constexpr std::array engine_laws{"deadlock"};
     void thread(unsigned i) {
-        if (i != 0) return this->workers.play(i - 1);
-        const on_stage<Sync, 1> here(this->workers);
+        if (i != 0) return this->workers.serve(i - 1);
+        const in_hall<Sync, 1> here(this->workers);
         typename bare_pool_counts_what_it_drops::pool_type pool(1U, exception_handler{}, handshake_parameters);
         (void)this->post(pool, 0);
         pool.stop(stop_mode::discard);

@@ -1,12 +1,12 @@
-// A whole fork_join_pool, from its constructor to its destructor: its threads are the check's (modelled_threads.hpp).
+// A whole fork_join_pool, from its constructor to its destructor: its threads are the check's (<apiary/model_check/modelled_threads.hpp>).
 #include <array>
 #include <stdexcept>
 
+#include <apiary/model_check/modelled_threads.hpp>
 #include <apiary/model_check/register.hpp>
 #include <apiary/schedulers/fork_join/pool.hpp>
 
 #include "../../workers/handshake.hpp"
-#include "../../workers/modelled_threads.hpp"
 
 namespace fork_pool_check {
 namespace {

@@ -24,13 +24,13 @@ def races_elsewhere(root: Path) -> dict[str, str]:
 
 
 def main() -> None:
-    build, compiler = sys.argv[1:3]
+    build, compiler = Path(sys.argv[1]).resolve(), sys.argv[2]
     with tempfile.TemporaryDirectory() as parent:
         prefix, folder, races = (Path(parent) / name for name in ("prefix", "my_pool", "races"))
         folder.mkdir()
         environment = {k: v for k, v in os.environ.items() if not k.startswith("APIARY_")}
         environment |= {"PREFIX": str(prefix), "CXX": compiler} | races_elsewhere(races)
-        done = run(f"{shlex.join(['cmake', '--install', build, '--prefix', str(prefix)])} > installed.txt", Path(parent), environment)
+        done = run(f"{shlex.join(['cmake', '--install', str(build), '--prefix', str(prefix)])} > installed.txt", Path(parent), environment)
         must(done.returncode == 0, "cmake --install", done.stdout)
         # Two rounds cost seconds, and show that the race runs; a figure they are not.
         page = PAGE.read_text().replace("rounds = 10", "rounds = 2")

@@ -7,7 +7,7 @@
 //     void thread(unsigned i) {
 //         if (i != 0) return threads.serve(i - 1);           // becomes the worker that the pool starts
 //         const in_hall<Sync, 2> here(threads);              // teams that this thread makes use start find it
-//         typename Sync::template scoped<pool<Sync, parts_with_hall<Sync, 2>>> p(...);
+//         typename Sync::template scoped<pool<Sync, modelled_parts<Sync, 2>>> p(...);
 //     }
 //
 // A start is to an engine what it is to std::thread: what the starter did before is seen by the body, and what the body did is seen
@@ -16,12 +16,30 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <utility>
 
 #include <apiary/workers/front_end.hpp>
+#include <apiary/workers/parameters.hpp>
 
 namespace apiary::model {
+
+// Parameters that leave few behaviours.
+constexpr worker_parameters handshake_parameters{.local_budget = 1,
+                                                 .global_batch = 2,
+                                                 .pool_visits = 1,
+                                                 .global_probe_interval = 3,
+                                                 .steal_rounds = 1,
+                                                 .looks_before_sleep = 0,
+                                                 .naps = 0,
+                                                 .search_ns = worker_parameters::for_ever};
+
+// Beside a single peer it does not matter where a thief begins, and each choice would double the graphs.
+struct first_choice {
+    explicit first_choice(std::uint64_t) {}
+    static unsigned below(unsigned) { return 0; }
+};
 
 template <class Sync, std::size_t Threads>
 class hall {
@@ -84,6 +102,14 @@ public:
 
 private:
     std::size_t begin_ = 0, end_ = 0;
+};
+
+// In place of default_parts, for a scheduler that starts so many threads.
+template <class Sync, std::size_t Threads>
+struct modelled_parts : default_parts<Sync> {
+    using driver = parker_driver<Sync, typename Sync::parker>;  // the parker by its outcomes, which parker_check holds: fewer graphs
+    using random = first_choice;
+    using threads = team_of_hall<Sync, Threads>;
 };
 
 }  // namespace apiary::model
