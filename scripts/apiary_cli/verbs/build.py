@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 
-from ..base import building, given, packages, repo
+from ..base import argument_kinds, building, packages, repo
 from ..base.errors import unknown
 from ..base.say import say
 
@@ -22,7 +22,7 @@ takes:   one to three minutes for each preset on two cores, seconds when little 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("preset", nargs="*", default=["release"], help="preset names, 'rust', or 'all'")
-    parser.add_argument("--jobs", type=given.count, metavar="N", help="compile N files at a time (default: Ninja's)")
+    parser.add_argument("--jobs", type=argument_kinds.count, metavar="N", help="compile N files at a time (default: Ninja's)")
 
 
 def every() -> list[str]:

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..base import commits, decided, given, known, repo, stats
+from ..base import argument_kinds, commits, json_result, repo, source_names, stats
 from ..base.errors import Fault, INCORRECT, INVALID_BATCH, USAGE, gravest, unknown
 from ..base.say import colour, duration, heading, say, table, warn
 from ..race import plans, subjects, tables
@@ -54,15 +54,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", metavar="OLD", help="a commit, a saved baseline, '.', or a result folder")
     parser.add_argument("new", metavar="NEW", help="the same kind of thing")
     parser.add_argument("--subject", default=SUBJECT, metavar="NAME", help=f"which of ours (default {SUBJECT})")
-    given.repeatable(parser, "--scenario", "NAME", "only this (repeatable)")
+    argument_kinds.repeatable(parser, "--scenario", "NAME", "only this (repeatable)")
     parser.add_argument("--plan", default="gate", help="which points (default those of gate)")
-    parser.add_argument("--rounds", type=given.count, default=ROUNDS, metavar="N", help=f"of some pairs each (default {ROUNDS})")
-    parser.add_argument("--block-ms", type=given.block_ms, metavar="MS", help="length of a block (default: the plan's)")
-    parser.add_argument("--repeat", type=given.count, default=1, metavar="N", help="race N times; the verdicts at the end")
-    parser.add_argument("--workers", type=given.workers, default=2, metavar="N", help="worker threads (default 2)")
+    parser.add_argument("--rounds", type=argument_kinds.count, default=ROUNDS, metavar="N", help=f"of some pairs each (default {ROUNDS})")
+    parser.add_argument("--block-ms", type=argument_kinds.block_ms, metavar="MS", help="length of a block (default: the plan's)")
+    parser.add_argument("--repeat", type=argument_kinds.count, default=1, metavar="N", help="race N times; the verdicts at the end")
+    parser.add_argument("--workers", type=argument_kinds.workers, default=2, metavar="N", help="worker threads (default 2)")
     parser.add_argument("--placement", help="free or one_cpu (default: the plan's)")
-    parser.add_argument("--seed", type=given.seed, help="of order, plans and padding (default: random, recorded)")
-    parser.add_argument("--timeout", type=given.seconds, metavar="S", help="for one run, before it counts as hung")
+    parser.add_argument("--seed", type=argument_kinds.seed, help="of order, plans and padding (default: random, recorded)")
+    parser.add_argument("--timeout", type=argument_kinds.seconds, metavar="S", help="for one run, before it counts as hung")
 
 
 HEAD = ["point", "metric", "NEW / OLD", "95 % interval", "margin", "verdict", "note"]
@@ -88,7 +88,7 @@ def folders(old: Path, new: Path) -> int:
     failures, gone, seen = summary.failures(new_rows), compare_folders.lost(old_rows, new_rows), findings.of(*loaded[1])
     red = [*(f"WRONG: {line}" for line in failures + gone), *(one.line for one in seen if one.red)]
     say(*(colour(line, "red") for line in red))
-    decided.note(old=str(old), new=str(new), failures=failures, lost=gone,
+    json_result.note(old=str(old), new=str(new), failures=failures, lost=gone,
                  findings=[{"line": one.line, "red": one.red} for one in seen])
     for path, one in zip((old, new), loaded):
         heed(path, verdict.of(*one), INCORRECT if red else INVALID_BATCH)
@@ -100,7 +100,7 @@ def folders(old: Path, new: Path) -> int:
                     "race both with the same plan, workers and placement", USAGE)
     heading(f"{new.name} over {old.name}: time; above 1 is slower")
     say(*ratios(found) if found else ["nothing was compared"])
-    decided.note(comparisons=[
+    json_result.note(comparisons=[
         {"subject": one.subject, "point": list(one.key), "metric": one.metric.column, "ratio": one.found.ratio, "lo": one.found.lo,
          "hi": one.found.hi, "margin": one.margin, "p_bh": one.p_bh, "verdict": one.verdict, "anchors": one.anchors,
          "flags": one.flags}
@@ -175,7 +175,7 @@ def undecided(comparisons: list[comparing.Comparison]) -> list[str]:
 def run(args: argparse.Namespace) -> int:
     old, new = report.named(args.old), report.named(args.new)
     if old and new:
-        if mixed := given.besides(args, arguments, "old", "new"):
+        if mixed := argument_kinds.besides(args, arguments, "old", "new"):
             raise Fault(f"two result folders with {mixed}", "they are compared as they were raced", "leave it away", USAGE)
         return folders(old, new)
     if old or new:
@@ -183,7 +183,7 @@ def run(args: argparse.Namespace) -> int:
                     "give two result folders, or two commits", USAGE)
     started = time.monotonic()
     plan, args = asked(args)
-    names = known.subjects()
+    names = source_names.subjects()
     if names and args.subject not in names:
         raise unknown("subject", args.subject, names)
     for name in (args.old, args.new):
@@ -193,12 +193,12 @@ def run(args: argparse.Namespace) -> int:
     seed, outcomes = args.seed, []
     for number in range(args.repeat):
         args.seed = None if seed is None else seed + number
-        outcomes.append(race.perform(plan, [subject], args, [], command=given.command(), tree=tree))
+        outcomes.append(race.perform(plan, [subject], args, [], command=argument_kinds.command(), tree=tree))
         rows, *_ = tell(outcomes[-1], args)
         if lost(rows):
             outcomes[-1] = dataclasses.replace(outcomes[-1], code=gravest([outcomes[-1].code, INCORRECT]))
         if args.repeat > 1:  # of the last race all is noted besides
-            decided.note(races=[one.told | {"exit": one.code} for one in outcomes])
+            json_result.note(races=[one.told | {"exit": one.code} for one in outcomes])
     if len(outcomes) > 1:
         heading(f"{len(outcomes)} times {args.new} over {args.old}")
         say(*verdicts_of(outcomes))

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Callable
 
-from ..base import building, decided, given, repo
+from ..base import argument_kinds, building, json_result, repo
 from ..base.errors import Fault, USAGE
 from ..base.say import colour, say, table
 from ..verify import inventory, logic, logic_run, mutants as both, mutation
@@ -73,14 +73,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                        help="with --logic: part K of N, kept as it goes and gone on with; 1: all in one")
     which.add_argument("--join", nargs="?", const=str(logic_run.SHARDS), metavar="FOLDER",
                        help=f"with --logic: one table of the shards in a folder (default {repo.shown(logic_run.SHARDS)}); runs nothing")
-    given.repeatable(parser, "--killers", "PROGRAM", "with --logic: ask only programs with this in their name (repeatable)")
+    argument_kinds.repeatable(parser, "--killers", "PROGRAM", "with --logic: ask only programs with this in their name (repeatable)")
     parser.add_argument("--list", action="store_true", help="with --logic: only the catalogue")
     parser.add_argument("--budget", help=f"for each check and engine: 5s or 20000x (default {mutation.SHORT}; "
                         f"with --logic {logic_run.SHORT})")
     parser.add_argument("--longer", metavar="BUDGET",
                         help=f"for the explorer's unfinished searches of a survivor (default {mutation.LONG}; none: 0s); "
                         f"with --logic of one without a reason (default {logic_run.LONG}; none: 0x)")
-    parser.add_argument("--jobs", type=given.count, default=os.cpu_count() or 1, help="mutants at a time")
+    parser.add_argument("--jobs", type=argument_kinds.count, default=os.cpu_count() or 1, help="mutants at a time")
     parser.add_argument("--no-build", action="store_true", help="take build/model as it is, if it is of this source")
 
 
@@ -90,15 +90,15 @@ def draw(text: str) -> logic.Part:
         try:
             return logic.draw_of(datetime.date.fromisoformat(text))
         except ValueError as error:
-            raise given.refuse(text, "a day") from error
-    return logic.Part(given.whole(1, logic.DRAWS)(text))
+            raise argument_kinds.refuse(text, "a day") from error
+    return logic.Part(argument_kinds.whole(1, logic.DRAWS)(text))
 
 
 def shard(text: str) -> logic.Part:
     match = re.fullmatch(r"(\d{1,3})(?:/(\d{1,3}))?", text)
     number, of = (int(match[1]), int(match[2] or 1)) if match else (0, 0)
     if not 1 <= number <= of:
-        raise given.refuse(text, "a part K of N, as 3/6, or 1")
+        raise argument_kinds.refuse(text, "a part K of N, as 3/6, or 1")
     return logic.Part(number, of)
 
 
@@ -143,7 +143,7 @@ def close(kind: ModuleType, found: mutation.Run | logic_run.Run, listed: dict, r
         say(f"{advice}, or give a reason in {repo.shown(kind.SURVIVORS)}:")
         say(rows_to_paste(new))
     mutants, unexplained = ([dataclasses.asdict(one) for one in some] for some in (found.results, new))
-    decided.note(mutants=mutants, unexplained=unexplained, red=red)
+    json_result.note(mutants=mutants, unexplained=unexplained, red=red)
     return 1 if red or not found.results else 0
 
 
@@ -206,7 +206,7 @@ def run_orders(args: argparse.Namespace) -> int:
     if args.inventory:
         say(inventory_table(found))
         say(*(colour(line, "red") for line in red))
-        decided.note(sites=[item.name for item in inventory.read()[0] if item.file in found.files],
+        json_result.note(sites=[item.name for item in inventory.read()[0] if item.file in found.files],
                      never=[item.name for item in found.never], red=red)
         return 1 if red else 0
     mutation.write_table(found.results)

@@ -15,13 +15,13 @@ import textwrap
 import time
 from pathlib import Path
 
-from ..base import building, commits, decided, given, repo
+from ..base import argument_kinds, building, commits, json_result, repo
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unknown
 from ..base.say import Progress, colour, counted, duration, heading, say, warn
 from ..verify import checks, stressing, verification
 from ..verify.verdicts import closing, wrong as deviates
 from ..race import audit, eta, folder, ledger, plans, probes, quota, resuming, rounds, subjects, tables, unpaired
-from ..analysis import comparing, findings, standing, summary, verdict
+from ..analysis import comparing, findings, peer_summary, summary, verdict
 from ..analysis.comparing import Comparison
 from . import entrants, prove, report, setup, stress
 
@@ -61,22 +61,22 @@ TINT = {"good": "green", "note": "yellow", "bad": "red"}
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="the plan quick, after a short proof and stress")
     parser.add_argument("--plan", metavar="PLAN", help="one of the above (default quick)")
-    given.repeatable(parser, "--scenario", "NAME", "only this (repeatable)")
-    given.repeatable(parser, "--point", "LABEL", "only this point of the plan, as summary.md names it (repeatable)")
-    given.repeatable(parser, "--subject", "NAME", "instead of the plan's subjects (repeatable)")
-    given.repeatable(parser, "--program", "FILE", "another subject: any program that speaks bench/contract/CLI.md")
+    argument_kinds.repeatable(parser, "--scenario", "NAME", "only this (repeatable)")
+    argument_kinds.repeatable(parser, "--point", "LABEL", "only this point of the plan, as summary.md names it (repeatable)")
+    argument_kinds.repeatable(parser, "--subject", "NAME", "instead of the plan's subjects (repeatable)")
+    argument_kinds.repeatable(parser, "--program", "FILE", "another subject: any program that speaks bench/contract/CLI.md")
     parser.add_argument("--baseline", metavar="FILE", help="an older build of a subject that races; slower than it is red")
     parser.add_argument("--expected", metavar="FILE",
                         help="findings that are known (default: bench/contract/expected_findings.csv)")
-    parser.add_argument("--rounds", type=given.count, metavar="N", help="instead of the plan's number")
-    parser.add_argument("--limit", type=given.minutes, metavar="MINUTES",
+    parser.add_argument("--rounds", type=argument_kinds.count, metavar="N", help="instead of the plan's number")
+    parser.add_argument("--limit", type=argument_kinds.minutes, metavar="MINUTES",
                         help="no round beyond the plan's least_rounds begins after this (default: the plan's limit; none with --rounds)")
-    parser.add_argument("--block-ms", type=given.block_ms, metavar="MS", help="length of a block (default: the plan's)")
-    parser.add_argument("--workers", type=given.workers, default=2, metavar="N", help="worker threads (default 2)")
+    parser.add_argument("--block-ms", type=argument_kinds.block_ms, metavar="MS", help="length of a block (default: the plan's)")
+    parser.add_argument("--workers", type=argument_kinds.workers, default=2, metavar="N", help="worker threads (default 2)")
     parser.add_argument("--placement", help="free or one_cpu (default: the plan's)")
-    parser.add_argument("--seed", type=given.seed, help="of order, plans and padding (default: random, recorded)")
-    parser.add_argument("--timeout", type=given.seconds, metavar="S", help="for one run, before it counts as hung")
-    parser.add_argument("--repeats", type=given.several, default=rounds.REPEATS, metavar="N",
+    parser.add_argument("--seed", type=argument_kinds.seed, help="of order, plans and padding (default: random, recorded)")
+    parser.add_argument("--timeout", type=argument_kinds.seconds, metavar="S", help="for one run, before it counts as hung")
+    parser.add_argument("--repeats", type=argument_kinds.several, default=rounds.REPEATS, metavar="N",
                         help=f"how often a disturbed round is run again (default {rounds.REPEATS})")
     parser.add_argument("--no-build", action="store_true",
                         help="take the builds as they are, if they are of this source; prove and stress nothing")
@@ -94,7 +94,7 @@ def parsed(*words: str) -> argparse.Namespace:
     """These options of a race, and the defaults of the others."""
     parser = argparse.ArgumentParser(exit_on_error=False)
     arguments(parser)
-    decided.argument(parser)  # it may stand among the words
+    json_result.argument(parser)  # it may stand among the words
     return parser.parse_args(words)
 
 
@@ -108,7 +108,7 @@ class Outcome:
 
     def note(self, **found: object) -> None:
         self.told |= found
-        decided.note(**found)
+        json_result.note(**found)
 
 
 def chosen_plan(args: argparse.Namespace) -> plans.Plan:
@@ -353,7 +353,7 @@ def tell(outcome: Outcome) -> None:
     """The closing lines: how it stands, may it be believed, where is the report."""
     heading("result")
     env, rows, comparisons, batch = found_in(outcome)
-    say(*standing.told(comparisons), *summary.bare_lines(rows, comparisons))
+    say(*peer_summary.told(comparisons), *summary.bare_lines(rows, comparisons))
     say(*summary.control_lines(batch))
     say(*(f"{one.name}: {colour(one.text, TINT[one.level])}" for one in verification.statuses(env["verification"])))
     say(*filter(None, [summary.disturbance_line(rows), summary.rounds_line(env["race"]), *summary.missing(env, rows),
@@ -367,7 +367,7 @@ def tell_wrong(outcome: Outcome, wrong: list[str]) -> None:
 
 def resume(args: argparse.Namespace) -> int:
     """Go on with an unfinished race: its words again, its programs as they lie, its rows so far."""
-    if mixed := given.besides(args, arguments, "resume"):
+    if mixed := argument_kinds.besides(args, arguments, "resume"):
         raise Fault(f"--resume with {mixed}", "an unfinished race has its own", "leave them away", USAGE)
     where, state = folder.to_resume(args.resume)
     started, told = time.monotonic(), parsed(*state["words"])
@@ -415,7 +415,7 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         offered = entrants.offered()
         say(entrants.in_words(offered))
-        decided.note(**{f"{kind}s": dict(names) for kind, names in offered.items()})
+        json_result.note(**{f"{kind}s": dict(names) for kind, names in offered.items()})
         return 0
     plan = chosen_plan(args)
     if args.save_baseline:
@@ -434,4 +434,4 @@ def run(args: argparse.Namespace) -> int:
         wrong += short_verification()
     heading(f"race: {', '.join(s.name for s in found)}; plan {plan.name}, at most {plan.rounds} rounds")
     deadline = time.monotonic() + plan.limit if plan.limit else None
-    return close(perform(plan, found, args, wrong, deadline, given.command(), built), started, args.save_baseline)
+    return close(perform(plan, found, args, wrong, deadline, argument_kinds.command(), built), started, args.save_baseline)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..base import given, repo
+from ..base import argument_kinds, repo
 from ..base.errors import Fault, USAGE, unknown
 from ..base.say import say
 from ..race import folder, shelf, tables
@@ -89,7 +89,7 @@ def find(name: str | None) -> Path:
 
 def run(args: argparse.Namespace) -> int:
     if args.index:
-        if args.dir or given.besides(args, arguments, "dir", "index"):
+        if args.dir or argument_kinds.besides(args, arguments, "dir", "index"):
             raise Fault("--index lists every folder", "with it no folder is chosen, and no page spliced", "leave the rest away", USAGE)
         say(f"list: {repo.shown(index_page.write())}")
         return 0
