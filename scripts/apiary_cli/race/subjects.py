@@ -1,4 +1,4 @@
-"""Subjects: finding them, asking who they are, running them, and judging the row they print."""
+"""Subjects: finds them, asks each for its name and version, runs it, and judges the row that it prints."""
 
 from __future__ import annotations
 

@@ -11,10 +11,10 @@ from ..base.say import say
 
 SUMMARY = "configure and build presets (and the Rust twin)"
 DESCRIPTION = """\
-Configures and builds the presets named (default: release), or 'rust' for tokio_baseline,
+Configures and builds the named presets (default: release), 'rust' for tokio_baseline,
 or 'all' (without clang where clang-19 is missing). Quiet unless something fails, and then
 it shows the failing command's output.
-What differs from the source is made anew, whatever the time stamps say.
+Programs that differ from the source are built anew, whatever the time stamps say.
 
 writes:  build/<preset>/ (programs in bin/, the log in apiary-build.log), tokio_baseline/target/
 takes:   one to three minutes for each preset on two cores, seconds when little changed"""

@@ -1,4 +1,4 @@
-"""completion: what a shell reads so that Tab completes verbs, options and names."""
+"""completion: prints a script with which a shell completes verbs, options and names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which subjects race: those built or given, which of them are candidates, and what each arm is there for."""
+"""Which subjects race: those that were built or given; which are candidates; and the purpose of each arm."""
 
 from __future__ import annotations
 

@@ -27,31 +27,31 @@ their text), weakens it by each legal step at run time (no source is rewritten),
 checks that execute it, on both engines, until one fails. STRUCTURES are parts of header names
 (chase_lev_deque, idle_set); without any, all headers.
 
-Red are: a survivor that does not stand in model_check/survivors.csv with a reason; one that
-stands there and is killed, or whose site is gone; a site that no check executes; an executed
-site that the inventory does not know; two operations at one place.
+Red are: a survivor without a reason in model_check/survivors.csv; a row there whose mutant is
+killed, or whose site is gone; a site that no check executes; an executed site that the inventory
+does not know; two operations at one place.
 
-With --logic: the mistakes that are no memory order. A statement is missing or stands behind its
-neighbour, a condition is turned round, a number is one off, one waiter is woken for all. Rules over
+With --logic: the mistakes that are no memory order. A statement is missing or comes after its
+neighbour, a condition is turned round, a number is one off, one waiter is woken instead of all. Rules over
 the headers' text make them, and model_check/logic_mutants.toml adds those that no rule reaches. One
 build (build/logic) holds them all; model checks of both engines, those of the museum too, and unit
-tests are run against each, until one fails. What survives without a known reason is asked again:
+tests are run against each, until one fails. A survivor without a known reason is tried again: with the
 tests once more, unfinished searches of the explorer by --longer, and the stress programs under
 ThreadSanitizer. Red are: fewer than 95 % killed; a survivor without a row in
-model_check/logic_survivors.csv; a row whose mutant is killed, or gone. Of a row whose mutant was not
-asked nothing is said.
+model_check/logic_survivors.csv; a row whose mutant is killed, or gone. A row whose mutant was not
+asked is never red.
 
-A run asks one sixth of the mutants, which its score names: draw 1, or another by --draw (1 to 6, or a
-day: what its night drew; the night's draw goes by the day). Six draws have every mutant, each once, and
-what is added to the headers moves no other mutant. --shard 3/6 is one of as many parts as you like,
---share 1 all at once; a shard writes each verdict as it comes, and called again goes on where it ended,
-while the source is the same. --join makes one table of all shards: killed of how many, by header.
---killers mpsc_inbox builds and asks only programs of that name: quick, for one header; nothing of it is kept.
+A run asks one sixth of the mutants, and its score names the sixth: draw 1, or another by --draw (1 to 6, or
+a day, for the draw of that night). Six draws have every mutant, each once, and an addition to the
+headers moves no other mutant. --shard 3/6 takes one of any number of parts, --share 1 all at once. A shard
+writes each verdict as it comes; called again on the same source it goes on where it ended. --join makes one
+table of all shards: killed of how many, by header.
+--killers mpsc_inbox builds and asks only programs of that name: quick, for one header; it keeps no record.
 
 writes:  build/model/mutation.csv, build/model/mutation.json; with --logic build/logic/logic.csv, logic.json,
          and with --shard build/logic/shards/3-of-6.jsonl
 takes:   about two minutes for one structure, up to twenty for all; with --logic up to an hour for a sixth
-exit:    0 when nothing of that is found, else 1"""
+exit:    0 when nothing is red, else 1"""
 
 ALL_ORDERS = "of the weaker orders every one is tried"
 # With --logic, and without: the options that do not apply, and why.
@@ -70,7 +70,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--draw", type=draw, metavar="DRAW",
                        help=f"with --logic: which sixth, 1 to {logic.DRAWS} or a day as 2026-11-27 (default 1)")
     which.add_argument("--shard", "--share", type=shard, metavar="K/N",
-                       help="with --logic: part K of N, kept as it goes and gone on with; 1: all in one")
+                       help="with --logic: part K of N, which keeps its verdicts and can be continued; 1: all in one")
     which.add_argument("--join", nargs="?", const=str(logic_run.SHARDS), metavar="FOLDER",
                        help=f"with --logic: one table of the shards in a folder (default {repo.shown(logic_run.SHARDS)}); runs nothing")
     argument_kinds.repeatable(parser, "--killers", "PROGRAM", "with --logic: ask only programs with this in their name (repeatable)")

@@ -15,14 +15,14 @@ from . import setup
 
 SUMMARY = "run the model checks: litmus first, then checks, then exhibits"
 DESCRIPTION = """\
-Builds the model preset and runs, each in its own process: the litmus tests (if one deviates,
-the engine has changed its mind and nothing after it counts), the checks (which must pass), and
-the museum's exhibits (which must fail, for their stated reason). NAMES are names or patterns
+Builds the model preset and runs, each in its own process: the litmus tests (if one deviates, the
+engine itself has changed, and no later verdict counts), the checks (which must pass), and the
+museum's exhibits (which must fail, for their stated reason). NAMES are names or patterns
 ('deque*'), or a group: litmus, checks, exhibits. Without any, everything runs.
-What deviates is printed whole, with its replay line.
---list builds nothing: what is not built of this source is listed by the names in the sources.
-At the end stands check by engine, then where the engines disagree, and why; a disagreement that
-nobody has explained is red, and so is a check that reaches less than it states. The closing line
+Every deviation is printed whole, with its replay line.
+--list builds nothing: programs that are not built of this source are listed by the names in the sources.
+At the end comes a table, check by engine, then where the engines disagree, and why. A disagreement
+without an explanation is red, and so is a check that reaches less than it states. The last line
 names every search that its budget ended, and how far it came.
 
 writes:  build/model/, and build/model/prove.json: the verdicts, with commit and source hash,

@@ -19,7 +19,7 @@ Seeds are printed, so that a run can be repeated.
 
 writes:  build/tsan/, build/asan-ubsan/, and build/stress.json (what ran, with commit and source hash)
 takes:   a few minutes to build, then --seconds for each program, preset and seed
-exit:    0 when every run was clean, else 1"""
+exit:    0 if every run was clean, else 1"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -24,14 +24,14 @@ built-in slow-down shows what would be seen. What can be set is what the subject
 a setting changes one number, to a quarter, half, double and fourfold of its default unless --set
 says otherwise. --cross tries every combination of what --set names.
 
-A setting is better everywhere when it is IMPROVED at one point and IMPROVED or EQUIVALENT at all
-others, after Benjamini–Hochberg over all settings and points. The best of many is partly luck: it
-must be so again in a second batch, of new rounds, or the answer is to keep the defaults.
+A setting is better everywhere if it is IMPROVED at one point and IMPROVED or EQUIVALENT at all
+others, after Benjamini–Hochberg over all settings and points. The best of many is partly luck:
+unless a second batch, of new rounds, confirms it, the answer is to keep the defaults.
 
 --ablate asks the reverse: does each rule of the workers earn its place? It races the defaults against
 each rule switched off, at the points that the rule was made for and at some for all, with 2 and with 4
-workers. A gain is shown where off is REGRESSED at such a point in two batches. A rule shows none where
-the A/A pair resolves 3 % at all of them and off is EQUIVALENT or IMPROVED, twice. Else it is
+workers. A gain is shown if off is REGRESSED at such a point in two batches. A rule shows none if the A/A
+pair resolves 3 % at all of them and off is EQUIVALENT or IMPROVED, twice. Otherwise it is
 "unresolved here". The rules, their switches and their points are data: bench/contract/rules.toml.
 
   scripts/apiary tune
