@@ -18,7 +18,7 @@ from ..base.say import duration, heading, markdown, say
 from ..verify import catalogue, checks, engine_agreement, exact, logic, logic_run, mutants, mutation, stressing
 from ..verify.verdicts import closing, cut, how_far, wrong
 from ..race import plans
-from ..analysis import comparing, findings, peer_summary, summary, verdict
+from ..analysis import comparing, peer_summary, summary
 from ..report import junit
 from ..report.junit import FAILED, PASSED, SKIPPED, Case, Part
 from . import check, entrants, museum, prove, race, setup, stress
@@ -263,18 +263,17 @@ def raced(name: str, plan: plans.Plan, deadline: float | None, workers: int, unp
     args = race.parsed("--no-build", "--believe", "--workers", str(workers), *([] if unpaired else ["--no-sidecars"]))
     found, refused = entrants.gather(args, plan.subjects)
     outcome = race.perform(plan, found, args, refused, deadline, argument_kinds.command())
-    env, rows, comparisons = summary.load(outcome.folder)
-    bad = {subject for subject, _ in comparing.incorrect(rows)}
-    failures = summary.failures(rows)
-    seen = findings.of(env, rows, comparisons)
+    read = outcome.report
+    bad = {subject for subject, _ in comparing.incorrect(read.rows)}
+    failures = summary.failures(read.rows)
     cases = [judged(s.name, s.name in bad, 0.0, "\n".join(line for line in failures if line.startswith(f"{s.name}:"))) for s in found]
     cases += reds(refused)
-    cases += [judged(f"{one.kind} {one.subject} {' '.join(filter(None, one.key))}", one.red, 0.0, one.line) for one in seen]
+    cases += [judged(f"{one.kind} {one.subject} {' '.join(filter(None, one.key))}", one.red, 0.0, one.line) for one in read.findings]
     if outcome.code in (INCORRECT, HARNESS) and all(case.status == PASSED for case in cases):
-        reasons = env.get("race", {}).get("side_failures") or ["no run succeeded"]
+        reasons = read.race.get("side_failures") or ["no run succeeded"]
         cases.append(Case(name, FAILED, 0.0, "; ".join(reasons)))
-    lines = [f"plan {plan.name}", *(one.line for one in seen), *peer_summary.told(comparisons),
-             *summary.control_lines(verdict.of(env, rows, comparisons)), f"report: {outcome.folder.name}/report.html"]
+    lines = [f"plan {plan.name}", *(one.line for one in read.findings), *peer_summary.told(read.comparisons),
+             *summary.control_lines(read.validity), f"report: {outcome.folder.name}/report.html"]
     return Part(name, cases, lines=lines, invalid=outcome.code == INVALID_BATCH)
 
 
