@@ -1,9 +1,8 @@
-// THE list of schedulers: the contract's tests run over it.
+// all: the list of schedulers over which the contract's tests run.
 //
-// A new scheduler adds its header, one line in `all_schedulers`, and one `make` below. But fork_join
-// (fork_join/pool.hpp), processes and task_graph, to which nothing can be
-// posted, and coro_pool (coro_pool/coro_pool.hpp), which takes coroutines and no callables: they have
-// tests of their own alone.
+// A new scheduler that takes posts adds its header, one line in `all_schedulers`, and one `make` below. Not here, and
+// tested by tests of their own: fork_join (fork_join/pool.hpp), processes and task_graph, which take no posts, and
+// coro_pool (coro_pool/coro_pool.hpp), which takes coroutines and no callables.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@
 
 namespace apiary {
 
-// The hive under the contract's names: its own tell what kind of task is posted.
+// The hive under the contract's names: its own names tell what kind of task is posted.
 struct hive_as_scheduler : hive {
     using hive::hive;
     template <class F>
@@ -34,7 +33,7 @@ static_assert(batch_posting<hive_as_scheduler> && targeted_posting<hive_as_sched
 
 using all_schedulers = std::tuple<global_queue, hive_as_scheduler>;
 
-// One scheduler with so many workers for small tasks.
+// One scheduler with this many workers, for small tasks.
 template <class Scheduler>
 std::unique_ptr<Scheduler> make_scheduler(unsigned workers);
 
