@@ -18,10 +18,10 @@
 
 namespace apiary {
 
+inline constexpr int any_processor = -1;
+
 class thread_team {
 public:
-    static constexpr int any_processor = -1;
-
     // Starts a thread that runs `body`, bound to the given processor if one is named.
     template <class Body>
     void start(Body body, int processor = any_processor) {

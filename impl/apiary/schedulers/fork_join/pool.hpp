@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -38,6 +39,7 @@ struct fork_join_config {
 template <class Sync = real_sync, class Parts = fork_join_parts<Sync>>
 class basic_fork_join_pool : public fork_core<Sync, Parts> {
     using core = fork_core<Sync, Parts>;
+    struct nothing {};
 
 public:
     explicit basic_fork_join_pool(const fork_join_config& config = {})
@@ -46,6 +48,8 @@ public:
             threads_, core::workers(), [this](unsigned i) { threads_.start([this, i] { core::run_worker(i); }); },
             [this] { request_stop(); });
     }
+    // What `fork_join_pool p({})` calls. Without it {} might as well be a pool to be copied, and nothing would compile.
+    explicit basic_fork_join_pool(std::initializer_list<nothing>) : basic_fork_join_pool() {}
     ~basic_fork_join_pool() {
         for (const auto* here = core::current(); here != nullptr; here = here->outer())
             if (&here->pool() == this)
