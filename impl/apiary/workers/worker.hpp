@@ -265,7 +265,7 @@ private:
     // change.
     [[gnu::noinline]] task_type* next_own() {
         task_type* t = ready_.take_slot();
-        if (t == nullptr && !ready_.pop(t)) return nullptr;  // a thief was faster, and has the task that pop has read
+        if (t == nullptr && !ready_.pop(t)) return nullptr;  // a thief was faster: what pop has read is the thief's
         return t;
     }
 
