@@ -1,4 +1,4 @@
-// THE list of schedulers: the contract's tests run over it.
+// all: the list of schedulers over which the contract's tests run.
 //
 // A new scheduler adds its header, one line in `all_schedulers`, and an `at_work` below: how work is brought to it, and what its
 // books say. The laws of running work are then asked of it. One to which anybody can post callables adds a line in
@@ -26,7 +26,7 @@
 
 namespace apiary {
 
-// The hive under the contract's names: its own tell what kind of task is posted.
+// The hive under the contract's names: its own names tell what kind of task is posted.
 struct hive_as_scheduler : hive {
     using hive::hive;
     template <class F>
