@@ -4,19 +4,20 @@
 //     (void)pool.post([] { … });      // false: it was stopped before
 //     pool.stop();                    // runs what was accepted, and waits for that
 //
-// When to use it. To begin a scheduler (TUTORIAL.md beside this file). When not: for timers, events, work that waits, or tasks that
-// name their worker (hive).
+// When to use it. To begin a scheduler (TUTORIAL.md beside this file). When not: for timers, events, work that waits,
+// or tasks that name their worker (hive).
 //
-// Threads. post, request_stop, counters, workers: any, and tasks. stop, report: not a task of this pool. Destruction: as stop, while
-//          no other thread is in a call.
+// Threads. post, request_stop, counters, workers: any, and tasks. stop, report: not a task of this pool.
+//          Destruction: as stop, while no other thread is in a call.
 // Order.   None.
-// Errors.  Construction: std::invalid_argument when `workers` is out of range, std::system_error when a thread cannot be started.
-//          post: std::bad_alloc, and what copying the callable throws; nothing is posted then. An exception that leaves a task is
-//          counted, and told to `on_exception`.
+// Errors.  Construction: std::invalid_argument when `workers` is out of range, std::system_error when a thread cannot
+//          be started. post: std::bad_alloc, and what copying the callable throws; nothing is posted then. An exception
+//          that leaves a task is counted, and told to `on_exception`.
 // Memory.  No heap call per task in the steady state, for callables of up to 40 bytes.
 //
-// Synchronisation: that of its parts; front_end.hpp has the stop, crew.hpp the wakes, ready_work.hpp the thefts.
-// Checked by model_check/schedulers/bare_pool, from its constructor to its destructor. Stressed by stress/schedulers/bare_pool.
+// Synchronisation: that of its parts. front_end.hpp has the stop, crew.hpp the wakes, ready_work.hpp the thefts.
+// Checked by model_check/schedulers/bare_pool, from its constructor to its destructor.
+// Stressed by stress/schedulers/bare_pool.
 #pragma once
 
 #include <algorithm>
