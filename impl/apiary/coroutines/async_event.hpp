@@ -47,7 +47,7 @@ public:
         // For awaiter.
         bool wait(stop_hooks<Sync>* stops) {
             const typename Sync::lock held(of_.mutex_);
-            if (of_.set_) return false;
+            if (of_.set_.read()) return false;
             if (!this->listens(stops)) {
                 Sync::reach("cancel.came_before");
                 this->how.write(awaited::cancelled);
@@ -67,7 +67,7 @@ public:
         joined join(claim<Sync>& by) {
             {
                 const typename Sync::lock held(of_.mutex_);
-                if (!of_.set_) {
+                if (!of_.set_.read()) {
                     of_.waiting_.append(*this, listing::with_claim);
                     return joined::waits;
                 }
@@ -102,18 +102,18 @@ public:
         taken_waiters<Sync> all;
         {
             const typename Sync::lock held(mutex_);
-            set_ = true;
+            set_.write(true);
             while (awaiting* w = waiting_.take_first_that_wins()) all.add(*w);
         }
         all.finish_all();
     }
     void reset() {
         const typename Sync::lock held(mutex_);
-        set_ = false;
+        set_.write(false);
     }
     bool is_set() const {  // a hint, where others reset it
         const typename Sync::lock held(mutex_);
-        return set_;
+        return set_.read();
     }
 
 private:
@@ -124,7 +124,7 @@ private:
 
     mutable typename Sync::mutex mutex_;
     // By mutex_.
-    bool set_ = false;
+    typename Sync::template cell<bool> set_{false};
     wait_list<awaiting> waiting_;
 };
 

@@ -174,8 +174,8 @@ public:
         if (!receivers_.empty() || !senders_.empty())
             Sync::fail("a channel was destroyed while a coroutine waits at it");
         for (std::size_t left = size(); left != 0; --left) {
-            ring_[first_].drop();
-            first_ = behind(first_);
+            ring_[first_.read()].drop();
+            first_.write(behind(first_.read()));
         }
         if (ring_ != nullptr) Sync::destroy_array(ring_, capacity_);
     }
@@ -241,7 +241,8 @@ public:
         taken_waiters<Sync> ended;
         {
             const inside_it inside(lock_);
-            if (std::exchange(closed_, true)) return false;
+            if (closed_.read()) return false;
+            closed_.write(true);
             end_all(receivers_, ended);
             end_all(senders_, ended);
         }
@@ -253,7 +254,7 @@ public:
     std::size_t size() const { return size_.load(std::memory_order_relaxed); }
     bool is_closed() const {
         const inside_it inside(lock_);
-        return closed_;
+        return closed_.read();
     }
 
 private:
@@ -263,7 +264,7 @@ private:
 
     // With the lock held. Of would_wait nothing has changed. `to` is to be finished without it.
     [[gnu::always_inline]] awaited put(T& value, receiving*& to) {
-        if (closed_) return awaited::closed;
+        if (closed_.read()) return awaited::closed;
         to = receivers_.take_first_that_wins();
         if (to != nullptr) [[unlikely]] {
             to->value_.put(std::move(value));
@@ -278,14 +279,14 @@ private:
     // Likewise. The oldest sender that waits lays its value into the room that was made.
     [[gnu::always_inline]] awaited get(place& into, sending*& from) {
         if (const std::size_t there = size(); there != 0) {
-            into.take_from(ring_[first_]);
-            first_ = behind(first_);
+            into.take_from(ring_[first_.read()]);
+            first_.write(behind(first_.read()));
             size_.store(there - 1, std::memory_order_relaxed);
             from = senders_.take_first();
             if (from != nullptr) lay_down(*from->value_);
         } else {
             from = senders_.take_first();  // capacity 0
-            if (from == nullptr) return closed_ ? awaited::closed : awaited::would_wait;
+            if (from == nullptr) return closed_.read() ? awaited::closed : awaited::would_wait;
             into.put(std::move(*from->value_));
         }
         return awaited::done;
@@ -298,8 +299,8 @@ private:
     }
 
     [[gnu::always_inline]] void lay_down(T& value) {
-        ring_[vacant_].put(std::move(value));
-        vacant_ = behind(vacant_);
+        ring_[vacant_.read()].put(std::move(value));
+        vacant_.write(behind(vacant_.read()));
         size_.store(size() + 1, std::memory_order_relaxed);
     }
     std::size_t behind(std::size_t at) const { return at + 1 == capacity_ ? 0 : at + 1; }
@@ -347,7 +348,7 @@ private:
         awaited how;
         {
             const inside_it inside(lock_);
-            if (size() == 0 && senders_.empty() && !closed_) {
+            if (size() == 0 && senders_.empty() && !closed_.read()) {
                 receivers_.append(w, listing::with_claim);
                 return joined::waits;
             }
@@ -395,9 +396,9 @@ private:
     // What each pass touches comes first, on one line of 64 bytes: two processors that take turns hand on that one alone.
     alignas(cache_line) mutable brief_lock<Sync> lock_;
     // By lock_.
-    bool closed_ = false;
+    typename Sync::template cell<bool> closed_{false};
     typename Sync::template atomic<std::size_t> size_;
-    std::size_t first_ = 0, vacant_ = 0;
+    typename Sync::template cell<std::size_t> first_{0}, vacant_{0};
     wait_list<receiving> receivers_;
     wait_list<sending> senders_;
 

@@ -171,7 +171,7 @@ public:
                 arm.begin(this->by_way_of(*this));
                 last = arm.join(*this);
                 if (last != joined::waits) return true;
-                ++joined_;
+                joined_.write(joined_.read() + 1);
                 return false;
             });
             if (last == joined::served) return false;
@@ -201,7 +201,7 @@ private:
     // I2. The claim first: where none has it the frame goes, and nobody is to bring it back meanwhile.
     void settle() noexcept {
         (void)this->take(*this);
-        std::size_t left = joined_;
+        std::size_t left = joined_.read();
         (void)any([&](auto& arm) {
             if (left == 0) return true;
             --left;
@@ -226,7 +226,7 @@ private:
     }
 
     std::tuple<arm_place<Awaitable>...> arms_;
-    std::size_t joined_ = 0;  // so many of the first, by the thread that suspends
+    typename Sync::template cell<std::size_t> joined_{0};  // so many of the first, by the thread that suspends
     second_of_two<Sync> suspended_and_over_;
 };
 

@@ -41,7 +41,7 @@ public:
     sleeping(Service& s, std::int64_t deadline_ns) : ends(&end_it), service_(s), deadline_ns_(deadline_ns) {}
     ~sleeping() {
         if (this->left()) {
-            forgotten_ = true;
+            forgotten_.write(true);
             service_.cancel(timed_);
         }
     }
@@ -60,7 +60,7 @@ public:
 private:
     static bool end_it(job<sync>& self, job_end how, any_worker*) {
         auto& mine = static_cast<sleeping&>(self);
-        if (mine.forgotten_) return true;
+        if (mine.forgotten_.read()) return true;
         mine.how.write(how == job_end::run ? awaited::done : awaited::cancelled);
         if (mine.suspended_and_over_.second()) mine.finish();
         return true;
@@ -69,7 +69,7 @@ private:
     Service& service_;
     const std::int64_t deadline_ns_;
     typename Service::timed timed_;
-    bool forgotten_ = false;  // its frame goes
+    typename sync::template cell<bool> forgotten_{false};  // its frame goes
     second_of_two<sync> suspended_and_over_;
 };
 

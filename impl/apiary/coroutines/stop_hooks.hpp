@@ -80,7 +80,7 @@ public:
         h.of_.write(this);
         h.listed_.write(true);
         const inside_it inside(lock_);
-        if (asked_) return false;
+        if (asked_.read()) return false;
         all_.append(&h);
         return true;
     }
@@ -93,7 +93,8 @@ public:
         hook* next;
         {
             const inside_it inside(lock_);
-            if (std::exchange(asked_, true)) return false;
+            if (asked_.read()) return false;
+            asked_.write(true);
             next = take_first();
         }
         asking me{this, Sync::template current<asking>()};
@@ -143,7 +144,7 @@ private:
     brief_lock<Sync> lock_;
     typename Sync::template atomic<hook*> running_;
     // By lock_.
-    bool asked_ = false;
+    typename Sync::template cell<bool> asked_{false};
     linked_list<hook> all_;
 };
 

@@ -47,7 +47,7 @@ public:
     struct timed {
         std::int64_t deadline_ns = 0;  // all by mutex_
         timer_handle handle;
-        job<Sync>* what = nullptr;
+        typename Sync::template cell<job<Sync>*> what{nullptr};
     };
 
     timer_thread() = default;
@@ -63,11 +63,11 @@ public:
         bool refused, earliest;
         {
             const typename Sync::lock held(mutex_);
-            refused = stopped_;
+            refused = stopped_.read();
             earliest = !refused && deadline_ns < heap_.next_deadline();
             if (!refused) {
                 t.deadline_ns = deadline_ns;
-                t.what = &what;
+                t.what.write(&what);
                 t.handle = heap_.add(&t);
             }
         }
@@ -82,7 +82,7 @@ public:
             mine = heap_.cancel(t.handle);
         }
         if (mine != nullptr)
-            mine->what->drop();  // I1
+            mine->what.read()->drop();  // I1
         else
             Sync::reach("timer_thread.cancelled_too_late");
     }
@@ -109,7 +109,7 @@ public:
     void stop() {
         {
             const typename Sync::lock held(mutex_);
-            stopped_ = true;
+            stopped_.write(true);
         }
         driver_.wake();  // I2
     }
@@ -119,9 +119,10 @@ private:
     job<Sync>* take(std::int64_t& next) {
         const std::int64_t now = clock_.now_ns();
         const typename Sync::lock held(mutex_);
-        next = stopped_ ? ended : heap_.next_deadline();
-        timed* const t = stopped_ ? nullptr : heap_.pop_due(now);
-        return t == nullptr ? nullptr : t->what;
+        const bool stopped = stopped_.read();
+        next = stopped ? ended : heap_.next_deadline();
+        timed* const t = stopped ? nullptr : heap_.pop_due(now);
+        return t == nullptr ? nullptr : t->what.read();
     }
 
     void end_all() {
@@ -129,10 +130,10 @@ private:
             job<Sync>* left;
             {
                 const typename Sync::lock held(mutex_);
-                stopped_ = true;
+                stopped_.write(true);
                 timed* const t = heap_.pop();
                 if (t == nullptr) return;
-                left = t->what;
+                left = t->what.read();
             }
             left->drop();
         }
@@ -142,7 +143,7 @@ private:
     Driver driver_;
     typename Sync::mutex mutex_;
     timer_heap<timed, Sync> heap_;  // by mutex_
-    bool stopped_ = false;
+    typename Sync::template cell<bool> stopped_{false};  // by mutex_
 };
 
 }  // namespace apiary

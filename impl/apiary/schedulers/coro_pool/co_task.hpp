@@ -81,7 +81,7 @@ public:
             throw_begun();
     }
     // For awaiters and pools: from here on the frame is the caller's. Its result will lie in `out`.
-    [[gnu::always_inline]] promise_type& begin_into(co_outcome<T>& out) {
+    [[gnu::always_inline]] promise_type& begin_into(co_outcome<T, Sync>& out) {
         must_be_there();
         begins_->result_goes_to(&out);
         return *std::exchange(begins_, nullptr);
@@ -127,7 +127,7 @@ public:
     [[gnu::always_inline]] T await_resume() { return out_.take(); }
 
 private:
-    co_outcome<T> out_;
+    co_outcome<T, Sync> out_;
     co_promise<T, Sync>& child_;
 };
 
@@ -220,11 +220,11 @@ struct co_final {
 template <class T, class Sync>
 class co_result_of : public co_frame<Sync> {
 public:
-    void result_goes_to(co_outcome<T>* out) { out_ = out; }
+    void result_goes_to(co_outcome<T, Sync>* out) { out_ = out; }
     [[gnu::noinline, gnu::cold]] void unhandled_exception() noexcept { out_->fail(std::current_exception()); }
 
 protected:
-    co_outcome<T>* out_;
+    co_outcome<T, Sync>* out_;
 };
 
 }  // namespace detail

@@ -117,7 +117,7 @@ public:
     void then(co_root<Sync>& r) noexcept { root_over_ = &r; }
     // or, for a branch, in a chain that carries so many: its parent, a sibling, or the end of the chain.
     [[gnu::always_inline]] void then(group& g, std::uint32_t done) noexcept {
-        if (done == group::all) return then(*g.waiter);
+        if (done == group::all) return then(*g.waiter.read());
         if (frame* next = newest_of(g)) [[likely]] {
             next->as_.done = done;
             next_ = next;
@@ -134,8 +134,8 @@ public:
     }
     // The parent of a group waits: a chain begins, which carries the parent's share.
     [[nodiscard]] std::coroutine_handle<> join(group& g, frame& waiter, std::uint32_t forked) noexcept {
-        g.waiter = &waiter;
-        g.at = host_;
+        g.waiter.write(&waiter);
+        g.at.write(host_);
         if (frame* next = newest_of(g)) [[likely]] {
             next->as_.done = group::all - forked;
             return transfer(*next);
@@ -242,11 +242,12 @@ private:
     // The parent, when this chain was the last and it goes on here.
     [[nodiscard, gnu::noinline, gnu::cold]] frame* chain_over(group& g, std::uint32_t done) noexcept {
         if (!g.less(done)) return nullptr;
-        frame& waiter = *g.waiter;
+        frame& waiter = *g.waiter.read();
         if (done != group::all) Sync::reach("co_context.last_of_several_chains");
-        if (g.at == host_) return &waiter;
+        co_host<Sync>* const at = g.at.read();
+        if (at == host_) return &waiter;
         Sync::reach("co_context.brought_the_waiter");
-        g.at->bring(waiter);  // it has moved since it forked
+        at->bring(waiter);  // it has moved since it forked
         return nullptr;
     }
     // The same of a branch that this pool counts.
@@ -287,7 +288,8 @@ template <class Sync>
 stop_hooks<Sync>* co_frame<Sync>::stops() noexcept {
     if (root_->stops != nullptr) return root_->stops;
     context& here = *context::here();
-    return here.host() == root_->host ? &here.stops : &root_->host->stops_elsewhere();
+    co_host<Sync>* const home = root_->host.read();
+    return here.host() == home ? &here.stops : &home->stops_elsewhere();
 }
 
 template <class Sync>
@@ -387,7 +389,7 @@ bool co_frame<Sync>::move_to(co_host<Sync>& x, bool& refused) noexcept {
     if (!was_away) origin_ = &from;
     if (&x != origin_) {
         if (!x.enter()) {
-            if (root_->host != &x) {
+            if (root_->host.read() != &x) {
                 refused = true;
                 return false;
             }

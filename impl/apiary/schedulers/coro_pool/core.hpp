@@ -235,7 +235,7 @@ private:
     // A detached root.
     struct spawned : co_root<Sync> {
         co_core& pool;
-        co_outcome<void> outcome;
+        co_outcome<void, Sync> outcome;
         std::string name;
         spawned *older = nullptr, *newer = nullptr;  // by names_mutex_
 
@@ -288,7 +288,7 @@ private:
     template <class T>
     struct waited : co_root<Sync> {
         const typename Sync::template cell<co_core*> pool;  // a cell: a checker sees a read that comes too late
-        co_outcome<T> outcome;
+        co_outcome<T, Sync> outcome;
         thread_latch<Sync> over;
 
         explicit waited(co_core& p) : co_root<Sync>(p, p.token(), &ended_it, &cancelled_it), pool(&p) {}
@@ -365,7 +365,7 @@ private:
 
     // How a root has ended, in the books of the worker on which it did. Nobody awaits a detached one: its exception is told.
     template <class T>
-    void book(const co_outcome<T>& outcome, bool detached) noexcept {
+    void book(const co_outcome<T, Sync>& outcome, bool detached) noexcept {
         context& here = *context::here();
         if (!outcome.failed()) return here.run.add();
         try {

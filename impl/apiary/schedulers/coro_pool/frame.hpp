@@ -107,7 +107,7 @@ private:
 // What a tree of coroutines has in common.
 template <class Sync>
 struct co_root {
-    co_host<Sync>* host;
+    const typename Sync::template cell<co_host<Sync>*> host;  // a cell: a checker sees a read that comes too late
     std::stop_token token;
     stop_hooks<Sync>* stops = nullptr;  // what the token stops; null: it is the pool's, whose workers have theirs
     void (*ended)(co_root&) noexcept;   // the frame is gone; the outcome is there
@@ -123,8 +123,8 @@ template <class Sync>
 struct co_group {
     static constexpr std::uint32_t all = 1U << 30;  // more than there are branches
 
-    co_frame<Sync>* waiter = nullptr;
-    co_host<Sync>* at;  // where it waits; a chain that has `all` is there, too
+    typename Sync::template cell<co_frame<Sync>*> waiter{nullptr};
+    typename Sync::template cell<co_host<Sync>*> at;  // where it waits; a chain that has `all` is there, too
     typename Sync::template atomic<std::uint32_t> pending{all};
 
     // The end of a chain, or the parent's wait, that carried so many. True: it was the last.
@@ -135,18 +135,18 @@ struct co_group {
 template <class Sync>
 struct co_error_group : co_group<Sync> {
     typename Sync::template atomic<bool> failed{false};
-    std::exception_ptr error;  // of the branch that has turned `failed`; seen by the join (S1)
+    typename Sync::template cell<std::exception_ptr> error;  // of the branch that has turned `failed`; seen by the join (S1)
 
     // False: another was faster.
     [[nodiscard]] bool keep(std::exception_ptr e) noexcept {
         if (failed.exchange(true, std::memory_order_relaxed)) return false;
-        error = std::move(e);
+        error.write(std::move(e));
         return true;
     }
     void rethrow() {
         if (!failed.load(std::memory_order_relaxed)) return;
         failed.store(false, std::memory_order_relaxed);
-        std::rethrow_exception(std::exchange(error, nullptr));
+        std::rethrow_exception(error.take());
     }
 };
 

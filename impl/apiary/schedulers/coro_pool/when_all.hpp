@@ -99,15 +99,15 @@ public:
     [[gnu::always_inline]] std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
         co_frame<Sync>& parent = h.promise();
         co_context<Sync>& here = *co_context<Sync>::here();
-        group_.waiter = &parent;
-        group_.at = here.host();
+        group_.waiter.write(&parent);
+        group_.at.write(here.host());
         fork_rest(here, parent, std::make_index_sequence<n - 1>());
         auto& first = begin<0>();
         first.branch_of(group_, &parent.root(), co_group<Sync>::all - n);
         std::get<0>(of_.children_) = nullptr;
         return here.transfer_behind_forks(first);
     }
-    [[gnu::always_inline]] std::tuple<typename co_outcome<T>::value_type...> await_resume() {
+    [[gnu::always_inline]] std::tuple<typename co_outcome<T, Sync>::value_type...> await_resume() {
         return results(std::index_sequence_for<T...>());
     }
 
@@ -128,10 +128,10 @@ private:
         (fork(begin<n - 1 - I>()), ...);
     }
     template <std::size_t... I>
-    [[gnu::always_inline]] std::tuple<typename co_outcome<T>::value_type...> results(std::index_sequence<I...>) {
+    [[gnu::always_inline]] std::tuple<typename co_outcome<T, Sync>::value_type...> results(std::index_sequence<I...>) {
         if (!(std::get<I>(outcomes_).has_value() && ...)) [[unlikely]]
             rethrow_first();
-        return std::tuple<typename co_outcome<T>::value_type...>{std::get<I>(outcomes_).known_value()...};
+        return std::tuple<typename co_outcome<T, Sync>::value_type...>{std::get<I>(outcomes_).known_value()...};
     }
     [[noreturn, gnu::noinline, gnu::cold]] void rethrow_first() {
         std::apply(
@@ -145,7 +145,7 @@ private:
 
     co_branches<Sync, T...>& of_;
     co_group<Sync> group_;
-    std::tuple<co_outcome<T>...> outcomes_;
+    std::tuple<co_outcome<T, Sync>...> outcomes_;
 };
 
 template <class Sync, class T>
@@ -160,11 +160,11 @@ public:
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         for (const auto& t : children_)
             if (t.empty()) throw_empty_task();
-        outcomes_ = std::make_unique<co_outcome<T>[]>(children_.size());
+        outcomes_ = std::make_unique<co_outcome<T, Sync>[]>(children_.size());
         co_frame<Sync>& parent = h.promise();
         co_context<Sync>& here = *co_context<Sync>::here();
-        group_.waiter = &parent;
-        group_.at = here.host();
+        group_.waiter.write(&parent);
+        group_.at.write(here.host());
         for (std::size_t i = children_.size(); --i != 0;) {
             auto& child = children_[i].begin_into(outcomes_[i]);
             child.branch_of(group_, &parent.root());
@@ -190,7 +190,7 @@ public:
 
 private:
     co_group<Sync> group_;
-    std::unique_ptr<co_outcome<T>[]> outcomes_;
+    std::unique_ptr<co_outcome<T, Sync>[]> outcomes_;
     std::vector<co_task<T, Sync>> children_;
 };
 
@@ -226,7 +226,7 @@ public:
     }
     // The scope touches `out` until the join is over. std::logic_error: it was forked into before.
     template <class T>
-    void fork(co_task<T, Sync> child, co_outcome<T>& out) {
+    void fork(co_task<T, Sync> child, co_outcome<T, Sync>& out) {
         child.must_be_there();
         out.expect();
         begin(child.begin_into(out));
@@ -256,7 +256,7 @@ private:
         co_root<Sync>& root = parent_->root();
         co_context<Sync>& here = *co_context<Sync>::here();
         child.branch_of(group_, &root);
-        if (here.host() != root.host) [[unlikely]]
+        if (here.host() != root.host.read()) [[unlikely]]
             child.is_counted_at(*here.host());
         ++forked_;
         here.fork(child);

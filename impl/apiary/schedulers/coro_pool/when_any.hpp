@@ -108,7 +108,7 @@ class co_race : co_race_below<Sync> {
     struct contender : co_root<Sync> {
         co_race& race;
         const std::size_t index;
-        co_outcome<T> outcome;
+        co_outcome<T, Sync> outcome;
 
         contender(co_race& r, std::size_t i, co_host<Sync>& h)
             : co_root<Sync>(h, r.stop_.get_token(), &over, &cancelled, r.priority_), race(r), index(i) {
@@ -116,7 +116,7 @@ class co_race : co_race_below<Sync> {
         }
         static void over(co_root<Sync>& r) noexcept {
             auto& me = static_cast<contender&>(r);
-            co_host<Sync>& host = *me.host;
+            co_host<Sync>& host = *me.host.read();
             me.race.over(me);
             host.leave();
         }

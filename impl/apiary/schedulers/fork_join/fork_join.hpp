@@ -114,6 +114,12 @@ struct branch_job : fork_job<typename W::sync> {
     using base = fork_job<typename W::sync>;
     G callable;
     fork_outcome<branch_result<W, G>> outcome;  // of a thief's run
+    // Beside it, under a checker, which then sees a look at the outcome that nothing orders after the thief.
+    struct watched {
+        typename W::sync::template cell<bool> failed;
+    };
+    struct unwatched {};
+    [[no_unique_address]] std::conditional_t<W::sync::checked, watched, unwatched> watch;
 
     template <class H>
     [[gnu::always_inline]] explicit branch_job(H&& g) : callable(std::forward<H>(g)) {
@@ -121,9 +127,15 @@ struct branch_job : fork_job<typename W::sync> {
     }
     static bool run_by_thief(base& j, void* w) {
         auto& self = static_cast<branch_job&>(j);
-        return self.outcome.run(self.callable, *static_cast<W*>(w));
+        const bool failed = self.outcome.run(self.callable, *static_cast<W*>(w));
+        if constexpr (W::sync::checked) self.watch.failed.write(failed);
+        return failed;
     }
-    bool failed() const { return W::list::over(*this).is() == fork_progress::failed; }
+    bool failed() const {
+        const bool failed = W::list::over(*this).is() == fork_progress::failed;
+        if constexpr (W::sync::checked) W::sync::law(watch.failed.read() == failed, "a theft ended otherwise than it says");
+        return failed;
+    }
 };
 
 // It does not change by being called, so a copy does as well.

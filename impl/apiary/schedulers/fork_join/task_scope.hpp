@@ -50,7 +50,7 @@ public:
     explicit task_scope(W& w, StopToken stop = {}) : w_(w), below_(w.jobs().newest()), stop_(std::move(stop)) {}
     ~task_scope() {
         while (count_ != 0) (void)end_newest();
-        if (first_) w_.lose_exception();
+        if (first_.read()) w_.lose_exception();
     }
     task_scope(const task_scope&) = delete;
     task_scope& operator=(const task_scope&) = delete;
@@ -83,14 +83,14 @@ public:
         must_be_on_top();
         bool whole = std::exchange(whole_, true);
         while (count_ != 0) whole = end_newest() && whole;
-        if (first_) std::rethrow_exception(std::exchange(first_, nullptr));
+        if (first_.read()) std::rethrow_exception(first_.take());
         return whole;
     }
 
 private:
     struct entry : base {
         task_scope* scope;
-        bool began;  // by its turn
+        typename sync::template cell<bool> began;  // by its turn; read when it is over, and with it the exception
         union {
             std::exception_ptr exception;  // where one has left it
         };
@@ -111,8 +111,9 @@ private:
                 C& of;
                 ~guard() { of.~C(); }
             } destroy_at_end{e.template held<C>()};
-            e.began = !e.scope->stop_.stop_requested();
-            if (!e.began) return false;
+            const bool begins = !e.scope->stop_.stop_requested();
+            e.began.write(begins);
+            if (!begins) return false;
             try {
                 (void)detail::value_of(destroy_at_end.of, *static_cast<W*>(w));
                 return false;
@@ -178,16 +179,16 @@ private:
         entry& e = at(count_ - 1);
         if (failed) [[unlikely]]
             keep(std::move(e.exception));  // which is null then, and needs no end
-        const bool began = e.began;
+        const bool began = e.began.read();
         forget_newest();
         return began;
     }
     void forget_newest() { at(--count_).~entry(); }
     void keep(std::exception_ptr thrown) {
-        if (first_)
+        if (first_.read())
             w_.lose_exception();
         else
-            first_ = std::move(thrown);
+            first_.write(std::move(thrown));
     }
     // The newest private job is this scope's, or what was there before it; or all of that has been handed out.
     void must_be_on_top() const {
@@ -206,7 +207,7 @@ private:
     const StopToken stop_;
     std::size_t count_ = 0;
     bool whole_ = true;
-    std::exception_ptr first_;
+    typename sync::template cell<std::exception_ptr> first_{nullptr};
     std::array<place, Jobs> room_;
     std::array<place_number, Jobs> order_ = in_order;  // places: of the jobs by age, then those that are free
 };
