@@ -56,13 +56,13 @@ public:
         asked_.store(false, std::memory_order_relaxed);
     }
     ~computing() {
-        if (this->left()) Sync::fail("a frame was destroyed while it waits for a computation");
+        if (this->left() && !over_.read()) Sync::fail("a frame was destroyed while it waits for a computation");
     }
 
     bool await_ready() const { return false; }
     result await_resume() {
         if (this->resumed() == awaited::cancelled) throw wait_cancelled();
-        if (error_) std::rethrow_exception(std::move(error_));
+        if (error_.read()) std::rethrow_exception(error_.take());
         if constexpr (!std::is_void_v<result>) return std::move(*value_);
     }
 
@@ -83,21 +83,24 @@ private:
             else
                 value_.emplace(callable_());
         } catch (...) {
-            error_ = std::current_exception();
+            error_.write(std::current_exception());
         }
         end(awaited::done);
     }
     void end(awaited how_it_ended) noexcept {
         this->how.write(how_it_ended);
+        over_.write(true);
         if (suspended_and_over_.second()) this->finish();
     }
 
     Scheduler& scheduler_;
     F callable_;
+    // Of the compute worker, and of the coroutine once it has gone on: `how`, a cell, is written after both and read before both.
     std::optional<std::conditional_t<std::is_void_v<result>, std::monostate, result>> value_;
-    std::exception_ptr error_;
+    typename Sync::template cell<std::exception_ptr> error_{nullptr};
     typename Sync::template atomic<bool> asked_;
     second_of_two<Sync> suspended_and_over_;
+    typename Sync::template cell<bool> over_{false};
 };
 
 template <class Scheduler, class F>
