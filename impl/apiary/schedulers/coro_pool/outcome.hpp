@@ -1,10 +1,10 @@
-// co_outcome: what a coroutine has left: nothing yet, a value, or an exception.
+// co_outcome: the result of a coroutine: none yet, a value, or an exception.
 //
-// When to use it. Where the result of a coroutine lies until its awaiter takes it: beside the awaiter,
-// since the coroutine's own frame goes when it ends. When not: to wait for it; it has no lock and no wait.
+// When to use it. As the place where the result of a coroutine lies until its awaiter takes it: beside the awaiter,
+// since the coroutine's own frame goes when it ends. When not: to wait for a result; it has no lock and no wait.
 //
-// Threads. One writes, and one reads behind that; the end of a coroutine publishes it.
-// Errors.  It takes one result: std::logic_error for a second fork into it, and for take() while it has none.
+// Threads. One writes, and another reads after that; the end of the coroutine publishes it.
+// Errors.  It takes one result. std::logic_error: a second fork into it, or take() while it has none.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace apiary {
 
-// void is kept as a monostate, a reference as a pointer.
+// It keeps a monostate for void, and a pointer for a reference.
 template <class T, class Sync = real_sync>
 class co_outcome {
     using kept = std::conditional_t<std::is_void_v<T>, std::monostate,
@@ -50,7 +50,7 @@ public:
         holds_.write(what::error);
     }
 
-    // By the one that hands it to a coroutine. A second result would be written over the first, and leak it.
+    // Called by whatever hands it to a coroutine. A second result would be written over the first, and leak it.
     void expect() {
         if (holds_.read() != what::nothing) throw std::logic_error("co_outcome: two coroutines for one outcome");
         holds_.write(what::expected);
@@ -60,20 +60,20 @@ public:
     bool has_value() const { return holds_.read() == what::value; }
     // Precondition: failed().
     const std::exception_ptr& error() const { return error_; }
-    // Once. Throws what the coroutine threw; std::logic_error when it has not ended, or there was none.
+    // Once. Throws the coroutine's exception, or std::logic_error if no coroutine has left a result.
     [[gnu::always_inline]] T take() {
         if (holds_.read() != what::value) [[unlikely]]
             rethrow();
         return value();
     }
-    // Precondition: it has one. Once.
+    // Precondition: has_value(). Once.
     [[gnu::always_inline]] T value() {
         if constexpr (std::is_reference_v<T>)
             return static_cast<T>(*value_);
         else if constexpr (!std::is_void_v<T>)
             return std::move(value_);
     }
-    // The same, with something in place of nothing.
+    // The same, with a std::monostate in place of void.
     using value_type = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
     [[gnu::always_inline]] value_type take_value() {
         if (holds_.read() != what::value) [[unlikely]]
@@ -94,7 +94,7 @@ private:
         if (!failed()) throw std::logic_error("co_outcome: taken before there is a result");
         std::rethrow_exception(error_);
     }
-    // A coroutine that has left its value may leave another, or an exception: by a destructor that throws.
+    // A coroutine that has left its value may leave an exception after it, by a destructor that throws.
     [[gnu::always_inline]] void drop_value() noexcept {
         if constexpr (!std::is_trivially_destructible_v<kept>)
             if (holds_.read() == what::value) {
@@ -107,7 +107,8 @@ private:
         holds_.write(what::nothing);
     }
 
-    // A cell: it is written after the result, and read before it. So a checker sees a read that nothing orders after its write.
+    // A cell: it is written after the result and read before it. So a checker sees a read that nothing orders after the
+    // write.
     typename Sync::template cell<what> holds_{what::nothing};
     union {
         kept value_;

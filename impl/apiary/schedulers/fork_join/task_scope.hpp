@@ -1,28 +1,30 @@
-// task_scope: a number of jobs that is known only as they come, and one wait for all of them.
+// task_scope: jobs whose number is known only as they come, and one wait for all of them.
 //
 //     apiary::task_scope children(w);
 //     for (const node& n : tree.children()) children.run([&n](auto& v) { visit(v, n); });
 //     visit_last(w);
 //     children.wait();
 //
-// When to use it. Where fork_join's fixed number of branches does not fit. When not: where it does
-// (fork_join is cheaper, and gives results), and for a loop over indices (parallel_for).
+// When to use it. If fork_join's fixed number of branches does not fit. When not: if it does (fork_join is cheaper, and
+// gives results), and for a loop over indices (parallel_for).
 //
-// Room.    The scope lies on the stack and holds `Jobs` callables of up to `Bytes`; nothing is allocated. A
-//          job that a thief has ended leaves its place to the next. When there is none, the next job runs
-//          at once, in run, and so under the locks that the caller of run holds; others run in wait. A job
-//          must not wait for one that comes later, nor take a lock under which jobs are added.
-// Nesting. A scope belongs to the worker that makes it, and to the function: run and wait are called
-//          there, and scopes and forks end in the reverse order of their beginnings. A job that wants to
-//          add jobs opens a scope of its own. A call of run or wait on another worker's thread, or one that
-//          meets somebody else's job above the scope's, throws std::logic_error. Where a thief has that
-//          job, the call goes unseen: it is an assertion at the join.
-// Errors.  wait throws the first exception that it meets, when all jobs are over; the others are counted.
-// Stop.    After a request no job begins; wait then returns false, unless all had begun.
-//          A token of another type than std::stop_token has stop_requested(), too (`StopToken`).
-// Without wait. The destructor waits, also behind an exception that leaves the function: all jobs have
-//          their turn. Exceptions of theirs are counted.
-// Checked by model_check/schedulers/fork_join. Tested by fork_join_scope_test.cpp.
+// Room.    The scope lies on the stack and holds `Jobs` callables of up to `Bytes`; nothing is allocated. A job that a
+//          thief has ended leaves its place to the next. Without a free place run runs the next job at once, and so
+//          under the locks that its caller holds; the others run in wait. A job must not wait for one that comes later,
+//          nor take a lock under which jobs are added.
+// Nesting. A scope belongs to the worker and to the function that make it: run and wait are called there, and scopes
+// and forks
+//          end in the reverse order of their beginnings. A job that wants to add jobs opens a scope of its own.
+//          std::logic_error: a call of run or wait on another worker's thread, or while a job of another scope or fork
+//          lies above the scope's. If a thief has that job, the call goes unseen: it is an assertion at the join.
+// Errors.  wait throws the first exception that it meets, when all jobs are over; the others are counted. run:
+//          fork_too_deep, and the job has not run.
+// Stop.    After a request no job begins; wait then returns false, unless all had begun. A token of another type than
+//          std::stop_token has stop_requested(), too (`StopToken`).
+// Without wait. The destructor waits, also when an exception leaves the function: all jobs have their turn. Their
+// exceptions
+//          are counted.
+// Checked by model_check/schedulers/fork_join. Tested by fork_join_scope_test.cpp and fork_matrix_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -90,9 +92,9 @@ public:
 private:
     struct entry : base {
         task_scope* scope;
-        typename sync::template cell<bool> began;  // by its turn; read when it is over, and with it the exception
+        typename sync::template cell<bool> began;  // written by its turn, before the exception; read when it is over
         union {
-            std::exception_ptr exception;  // where one has left it
+            std::exception_ptr exception;  // if the job threw
         };
         alignas(std::max_align_t) std::byte callable[Bytes];
 
@@ -103,7 +105,7 @@ private:
         C& held() {
             return *std::launder(reinterpret_cast<C*>(callable));
         }
-        // On whichever worker; unless a stop came first. Nothing happens in the catch but that the exception is kept.
+        // On any worker. Runs the job unless a stop came first. The catch only keeps the exception.
         template <class C>
         static bool give_turn(base& j, void* w) {
             auto& e = static_cast<entry&>(j);
@@ -154,12 +156,12 @@ private:
         }
         if (thrown) keep(std::move(thrown));
     }
-    // Whether it has begun, here or on a thief.
+    // Ends the newest job. Whether it had begun, here or on a thief.
     bool end_newest() {
         entry& e = at(count_ - 1);
         return forget_newest(w_.join(e) ? run_own(e) : W::list::over(e).is() == fork_progress::failed);
     }
-    // Of the oldest job that a thief has ended. Jobs are private only if all that are younger are.
+    // Frees the place of the oldest job that a thief has ended. A job is private only if all younger ones are.
     [[gnu::noinline]] bool free_a_place() {
         for (std::size_t age = 0; age != Jobs && !w_.jobs().is_private(at(age)); ++age) {
             if (!W::list::ended(at(age))) continue;
@@ -174,7 +176,7 @@ private:
         w_.share();
         return e.run.read()(e, &w_);
     }
-    // Of a job that is over: whether it had begun.
+    // For a job that is over. Whether it had begun.
     bool forget_newest(bool failed) {
         entry& e = at(count_ - 1);
         if (failed) [[unlikely]]
@@ -190,7 +192,7 @@ private:
         else
             first_.write(std::move(thrown));
     }
-    // The newest private job is this scope's, or what was there before it; or all of that has been handed out.
+    // The newest private job is this scope's, or the one before it; or all of these have been handed out.
     void must_be_on_top() const {
         const base* const top = count_ == 0 ? below_ : &at(count_ - 1);
         if (!w_.is_here() || (w_.jobs().newest() != top && !w_.jobs().empty())) [[unlikely]]
