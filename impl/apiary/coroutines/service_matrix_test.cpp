@@ -113,6 +113,7 @@ struct watcher {
     }
     bool unwatch(apiary::event_source& s) {
         EXPECT_EQ(watched, &s);
+        EXPECT_FALSE(over) << "what is dropped is dropped on any thread, and the driver is the service's alone";
         watched = nullptr;
         return true;
     }

@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -38,11 +39,14 @@ struct course {
     coro_pool* pool;  // null: its last owner has let go of it
     coro_pool& other;
     bool throws = false;
-    std::atomic<unsigned> ran = 0;
+    apiary::co_priority priority = apiary::co_priority::normal;  // of the root, and so of all that it awaits and forks
+    std::atomic<unsigned> ran = 0, with_another_priority = 0;
 };
 
 co_task<int> child(course& c) {
     co_await apiary::yield_turn();
+    auto* const me = co_await apiary::this_frame();
+    if (me->root().priority != c.priority) ++c.with_another_priority;
     ++c.ran;
     if (c.throws) throw thrown();
     co_return 1;
@@ -59,6 +63,12 @@ co_task<answer> calls_one_that_was_moved_from(course& c) {
 co_task<answer> assigns_over_a_task(course& c) {
     auto t = child(c);
     t = child(c);  // the first never begins
+    co_return co_await std::move(t) == 1 ? 'v' : '?';
+}
+co_task<answer> assigns_a_task_to_itself(course& c) {
+    auto t = child(c);
+    auto& same = t;
+    t = std::move(same);
     co_return co_await std::move(t) == 1 ? 'v' : '?';
 }
 co_task<answer> waits_for_all(course& c) {
@@ -83,6 +93,14 @@ co_task<answer> forks(course& c) {
     });
     co_return 'v';
 }
+co_task<answer> forks_and_throws(course& c) {
+    co_await apiary::with_scope([&](co_scope<>& s) -> co_task<> {
+        s.fork(detached(c));
+        if (c.throws) throw thrown();
+        co_return;
+    });
+    co_return 'v';
+}
 co_task<answer> forks_into_an_outcome(course& c) {
     apiary::co_outcome<int> out;
     co_scope<> s(co_await apiary::this_frame());
@@ -101,6 +119,15 @@ co_task<answer> gives_its_turn(course& c) {
 co_task<answer> moves(course& c) {
     co_await apiary::resume_on(c.other);
     co_return co_await calls(c);
+}
+// A child that began elsewhere goes to the pool of its root, whatever stop that has.
+co_task<answer> goes_home(course& c) {
+    co_await apiary::resume_on(*c.pool);
+    co_return co_await calls(c);
+}
+co_task<answer> a_child_goes_home(course& c) {
+    co_await apiary::resume_on(c.other);
+    co_return co_await goes_home(c);
 }
 co_task<answer> moves_where_it_is(course& c) {
     if (c.pool != nullptr) co_await apiary::resume_on(*c.pool);
@@ -131,14 +158,17 @@ const use uses[] = {
     {"calls", calls, "vvvvoooovvv", "11111111111", 0},
     {"calls_one_that_was_moved_from", calls_one_that_was_moved_from, "lllllllllll", "00000000000", 0},
     {"assigns_over_a_task", assigns_over_a_task, "vvvvoooovvv", "11111111111", 0},
+    {"assigns_a_task_to_itself", assigns_a_task_to_itself, "vvvvoooovvv", "11111111111", 0},
     {"waits_for_all", waits_for_all, "vvvvoooovvv", "22222222222", 1},
     {"waits_for_all_of_a_vector", waits_for_all_of_a_vector, "vvvvoooovvv", "33333333333", 2},
     {"waits_for_none", waits_for_none, "vvvvvvvvvvv", "00000000000", 0},
     {"forks", forks, "vvvvoooovvv", "22222222222", 1},
+    {"forks_and_throws", forks_and_throws, "vvvvoooovvv", "11111111111", 1},
     {"forks_into_an_outcome", forks_into_an_outcome, "vvvvoooovvv", "11111111111", 0},
     {"waits_for_the_first", waits_for_the_first, "vvccooccvvc", "22002200220", 1},
     {"gives_its_turn", gives_its_turn, "vvvvoooovvv", "11111111111", 0},
     {"moves", moves, "vvvvooooppp", "11111111000", 0},
+    {"a_child_goes_home", a_child_goes_home, "vvv-ooo-ppp", "111-111-000", 0},
     {"moves_where_it_is", moves_where_it_is, "vvvvoooovvv", "11111111111", 0},
     {"spawns", spawns, "vvv-vvv-vvv", "110-110-110", 0},
     {"spawns_elsewhere", spawns_elsewhere, "vvvvvvvvfff", "11111111000", 0},
@@ -225,6 +255,22 @@ INSTANTIATE_TEST_SUITE_P(each, coro_matrix, testing::ValuesIn(cells()), [](const
     const std::string_view in = situations[c.param.in];
     return std::string(c.param.of->name) + "_" + (in.empty() ? std::string("alone") : std::string(in));
 });
+
+TEST(coro_matrix, what_a_coroutine_awaits_and_forks_has_its_priority) {
+    coro_pool other({.workers = 1}), pool({.workers = 1});
+    other.start();
+    pool.start();
+    for (const apiary::co_priority p : {apiary::co_priority::high, apiary::co_priority::background})
+        for (const use& u : uses) {
+            if (u.does == spawns || u.does == spawns_elsewhere || u.does == blocks_for_another) continue;  // roots of their own
+            course c{.pool = &pool, .other = other, .priority = p};
+            std::promise<answer> told;
+            ASSERT_TRUE(pool.spawn(plays(c, nullptr, {&u, 0}, told), {.priority = p}));
+            EXPECT_EQ(told.get_future().get(), u.answers[0]) << u.name;
+            while (pool.report().living + other.report().living != 0) std::this_thread::yield();
+            EXPECT_EQ(c.with_another_priority, 0U) << u.name;
+        }
+}
 
 // From another thread. b before the start   s started   d behind a drain   c behind a cancel   D a drain, then a cancel
 // B stopped and never started   t started, and what runs throws
