@@ -31,13 +31,11 @@
 #include <utility>
 #include <vector>
 
-#include <apiary/events/parker_driver.hpp>
 #include <apiary/schedulers/coro_pool/co_task.hpp>
 #include <apiary/schedulers/coro_pool/sources.hpp>
-#include <apiary/timers/clock.hpp>
 #include <apiary/workers/crew.hpp>
+#include <apiary/workers/front_end.hpp>
 #include <apiary/workers/thread_latch.hpp>
-#include <apiary/workers/trace.hpp>
 #include <apiary/workers/two_doors.hpp>
 
 namespace apiary {
@@ -72,34 +70,17 @@ struct coro_report {
     std::vector<std::string> names;     // of those that live and have one
 };
 
-template <class Sync>
-struct co_parts {
-    using driver = parker_driver<Sync>;
-    using clock = steady_clock<Sync>;
-    using random = typename Sync::random_source;
-    using trace = no_trace;
-    static int processor() {
-        if constexpr (Sync::checked)
-            return -1;
-        else
-            return Sync::processor();
-    }
-};
-
 template <class Sync, class Parts>
-struct co_kind {
-    using sync = Sync;
-    using driver = typename Parts::driver;
-    using task_type = job<Sync>;
-    using parts = Parts;
+struct co_kind : default_kind<Sync, Parts> {
     using ready = co_context<Sync>;
     template <class Crew, class Worker>
     using sources = co_sources<Crew, Worker>;
-    static constexpr worker_kind counted_as = worker_kind::compute;
 };
 
-template <class Sync, class Parts = co_parts<Sync>>
-class co_core final : public co_host<Sync> {
+template <class Sync, class Parts = default_parts<Sync>>
+class co_core final : public co_host<Sync>, public front_end<Sync, Parts> {
+    using front = front_end<Sync, Parts>;
+
 public:
     using crew_type = crew<co_core, co_kind<Sync, Parts>>;
     using worker_type = typename crew_type::worker_type;
@@ -110,11 +91,10 @@ public:
     co_core(unsigned workers, const worker_parameters& parameters, std::int64_t linger_ns = 0,
             exception_handler on_exception = {}, const co_switches& with = {})
         : co_host<Sync>(with.priorities),
+          front(std::move(on_exception)),
           linger_ns_(linger_ns),
-          on_exception_(std::move(on_exception)),
           steals_(with.stealing),
           crew_(*this, parameters) {
-        stopping_.store(false, std::memory_order_relaxed);
         refused_.store(0, std::memory_order_relaxed);
         callers_.store(0, std::memory_order_relaxed);
         for (unsigned i = 0; i != workers; ++i) {
@@ -222,14 +202,7 @@ public:
         if (doors_.leave()) end_the_crew();
     }
 
-    // For the crew.
-    bool stopping() const { return stopping_.load(std::memory_order_acquire); }
-    bool discarding() const { return false; }
-    auto& clock() { return clock_; }
-    std::int64_t now_ns() const { return clock_.now_ns(); }
-    std::int64_t linger_ns() const { return linger_ns_; }
-    const exception_handler& on_exception() const { return on_exception_; }
-    typename Sync::mutex& mutex() { return mutex_; }
+    std::int64_t linger_ns() const { return linger_ns_; }  // for the sources
 
 private:
     // A detached root.
@@ -375,7 +348,7 @@ private:
         } catch (...) {
             here.run.add();
             here.exceptions.add();
-            if (detached && on_exception_) on_exception_(std::current_exception());
+            if (detached && this->on_exception()) this->on_exception()(std::current_exception());
         }
     }
 
@@ -385,23 +358,15 @@ private:
         for (unsigned i = 0; i != crew_.table().size(); ++i) (void)crew_.table()[i]->ready().stops.ask();
         (void)this->stops_elsewhere().ask();
     }
-    // Nothing lives and nothing comes. As a hive stops: the pool, the flag, the wakes.
-    void end_the_crew() noexcept {
-        crew_.close();
-        stopping_.store(true, std::memory_order_release);
-        const typename Sync::lock held(mutex_);
-        crew_.wake_all();
-    }
+    // Nothing lives and nothing comes.
+    void end_the_crew() noexcept { this->stop_crews(stop_mode::drain, crew_); }
 
     const std::int64_t linger_ns_;
-    const exception_handler on_exception_;
     const bool steals_;
-    typename Parts::clock clock_;
     two_doors<Sync> doors_;
     std::stop_source stop_source_;
-    typename Sync::mutex mutex_, names_mutex_;
+    typename Sync::mutex names_mutex_;
     spawned* named_ = nullptr;  // the newest
-    typename Sync::template atomic<bool> stopping_;
     typename Sync::template atomic<std::uint64_t> refused_;
     typename Sync::template atomic<unsigned> callers_;  // other threads inside resume
     crew_type crew_;

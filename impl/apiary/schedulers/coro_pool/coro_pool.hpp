@@ -27,6 +27,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -55,9 +56,10 @@ struct co_config {
     static constexpr std::size_t usual_batch = 16;
 };
 
-template <class Sync = real_sync>
+template <class Sync = real_sync, class Parts = default_parts<Sync>>
 class basic_coro_pool {
-    using core = co_core<Sync>;
+    using core = co_core<Sync, Parts>;
+    struct nothing {};
 
 public:
     template <class T = void>
@@ -67,12 +69,14 @@ public:
         : pinned_(config.pinned),
           core_(std::make_shared<core>(checked(config), parameters(config), config.linger_ns, config.on_exception,
                                        co_switches{.stealing = config.stealing, .priorities = config.priorities})) {}
+    // What `coro_pool p({})` calls. Without it {} might as well be a pool to be copied, and nothing would compile.
+    explicit basic_coro_pool(std::initializer_list<nothing>) : basic_coro_pool() {}
     // As stop(co_stop::cancel). On a worker of this pool (its last owner is a coroutine) nobody waits: what lives is told to end,
     // and the worker that ends last destroys what the pool consists of.
     ~basic_coro_pool() {
         if (on_a_worker()) {
             core_->request_stop(co_stop::cancel);
-            for (std::thread& t : threads_) t.detach();
+            threads_.detach();
         } else {
             stop(co_stop::cancel);
         }
@@ -87,19 +91,14 @@ public:
         const typename Sync::lock held(start_mutex_);
         if (started_.load(std::memory_order_relaxed)) return false;
         const unsigned workers = core_->the_crew().table().size();
-        threads_.reserve(workers);
-        try {
-            const auto processors = pinned_ ? processors_for(workers) : std::vector<int>();
-            for (unsigned i = 0; i != workers; ++i) {
-                threads_.emplace_back([its = core_, i] { its->run_worker(i); });
-                if (pinned_) bind_to(threads_.back(), processors[i]);
-            }
-        } catch (...) {
-            core_->request_stop(co_stop::cancel);
-            for (std::thread& t : threads_) t.join();
-            threads_.clear();
-            throw;
-        }
+        const auto processors = pinned_ ? processors_for(workers) : std::vector<int>();
+        start_all(
+            threads_, workers,
+            [&](unsigned i) {
+                threads_.start([its = core_, i] { its->run_worker(i); },
+                               pinned_ ? processors[i] : any_processor);
+            },
+            [this] { core_->request_stop(co_stop::cancel); });
         started_.store(true, std::memory_order_release);
         return true;
     }
@@ -130,8 +129,7 @@ public:
             throw std::logic_error("coro_pool: stop on a worker of the same pool; request_stop does not wait");
         core_->request_stop(how);
         const typename Sync::lock held(start_mutex_);
-        for (std::thread& t : threads_) t.join();
-        threads_.clear();
+        threads_.join();
     }
     // Behind request_stop, for so long: whether nothing lives any more. What does is in the report.
     [[nodiscard]] bool wait_for_end(std::chrono::nanoseconds most) {
@@ -206,15 +204,15 @@ private:
     const std::shared_ptr<core> core_;
     typename Sync::mutex start_mutex_;
     typename Sync::template atomic<bool> started_{false};
-    std::vector<std::thread> threads_;
+    typename Parts::threads threads_;
 };
 
 using coro_pool = basic_coro_pool<>;
 
 // Runs the task on the pool, and blocks this thread until it has ended: its result, or what it throws. std::logic_error:
 // on a worker of that pool; when the pool was not started, or is stopped.
-template <class Sync, class T>
-T sync_wait(basic_coro_pool<Sync>& pool, co_task<T, Sync> t) {
+template <class Sync, class Parts, class T>
+T sync_wait(basic_coro_pool<Sync, Parts>& pool, co_task<T, Sync> t) {
     return pool.template wait_for<T>(std::move(t));
 }
 
@@ -265,8 +263,8 @@ public:
 
 // co_await resume_on(pool): this coroutine goes on there, and what it awaits runs there. When it ends, its parent
 // goes on where it was.
-template <class Sync>
-[[nodiscard]] detail::co_move<Sync> resume_on(basic_coro_pool<Sync>& pool) {
+template <class Sync, class Parts>
+[[nodiscard]] detail::co_move<Sync> resume_on(basic_coro_pool<Sync, Parts>& pool) {
     return detail::co_move<Sync>(pool.host(), pool.is_started());
 }
 // co_await yield_turn(): lets what waits in the pool run before.

@@ -1,7 +1,7 @@
 // co_frame: what the pool knows of a coroutine: the part of its promise that has no result type.
 //
 // When to use it. As the base of co_task's promise. When not: from outside; a waiting coroutine is a `suspended`
-// (tasks/suspended.hpp).
+// (tasks/suspended.hpp). The functions that need a worker's context are defined in context.hpp.
 //
 // A frame is a job: a worker that runs it resumes it. It is also a fork_job: a branch lies in its worker's private list
 // until another worker asks.
@@ -255,5 +255,3 @@ inline void co_host<Sync>::bring(co_frame<Sync>& what) noexcept {
 }
 
 }  // namespace apiary
-
-#include <apiary/schedulers/coro_pool/context.hpp>
