@@ -211,7 +211,7 @@ private:
     // A detached root.
     struct spawned : co_root<Sync> {
         co_core& pool;
-        co_outcome<void> outcome;
+        co_outcome<void, Sync> outcome;
         std::string name;
         spawned *older = nullptr, *newer = nullptr;  // by names_mutex_
 
@@ -264,7 +264,7 @@ private:
     template <class T>
     struct waited : co_root<Sync> {
         const typename Sync::template cell<co_core*> pool;  // a cell: a checker sees a read that comes too late
-        co_outcome<T> outcome;
+        co_outcome<T, Sync> outcome;
         thread_latch<Sync> over;
 
         explicit waited(co_core& p) : co_root<Sync>(p, p.token(), &ended_it, &cancelled_it), pool(&p) {}
@@ -342,7 +342,7 @@ private:
     // Books how a root has ended, with the worker on which it did. Nothing awaits a detached root, so the handler gets
     // its exception.
     template <class T>
-    void book(const co_outcome<T>& outcome, bool detached) noexcept {
+    void book(const co_outcome<T, Sync>& outcome, bool detached) noexcept {
         context& here = *context::here();
         if (!outcome.failed()) return here.run.add();
         try {
