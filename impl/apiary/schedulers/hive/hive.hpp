@@ -45,7 +45,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -80,6 +79,7 @@ class basic_hive {
     using task_type = typename core_type::task_type;
     using worker_type = typename core_type::io_worker_type;
     using compute_type = typename core_type::compute_worker_type;
+    using team = typename Parts::threads;
 
 public:
     // Throws std::invalid_argument when a number of workers or a parameter is out of range, and
@@ -176,15 +176,19 @@ public:
         if (phase_ != phase::fresh) throw std::logic_error("hive::run: called twice; a hive runs once");
         phase_ = phase::running;
         if (io_slice_ns_ != 0) usual_slice_ns_ = time_slice::of_this_thread();
+        unsigned io = main_worker + 1, compute = 0;  // the next to be started
         try {
-            for (unsigned i = 1; i < core_.io().size(); ++i)
-                if (!is_guest_[i]) start(*core_.io()[i]);
-            for (unsigned i = 0; i < core_.compute().size(); ++i) start(*core_.compute()[i]);
+            for (; io < core_.io().size(); ++io)
+                if (!is_guest_[io]) start(*core_.io()[io]);
+            for (; compute < core_.compute().size(); ++compute) start(*core_.compute()[compute]);
         } catch (...) {
             core_.request_stop(stop_mode::discard);
             held.unlock();
-            run_here(core_.io(), io_threads_);
-            run_here(core_.compute(), compute_threads_);
+            // Those that have no thread end here what they hold.
+            run_worker(*core_.io()[main_worker]);
+            for (; io < core_.io().size(); ++io)
+                if (!is_guest_[io]) run_worker(*core_.io()[io]);
+            for (; compute < core_.compute().size(); ++compute) run_worker(*core_.compute()[compute]);
             join_all();
             throw;
         }
@@ -473,18 +477,12 @@ private:
     // With threads_mutex_ held.
     template <class Worker>
     void start(Worker& worker) {
-        thread_of(worker) = std::thread([this, &worker] { run_worker(worker); });
-    }
-    // After a stop: those that have no thread end what they hold.
-    template <class Workers>
-    void run_here(const Workers& workers, const std::array<std::thread, max_workers>& threads) {
-        for (unsigned i = 0; i < workers.size(); ++i)
-            if (!threads[i].joinable() && !(is_io(*workers[i]) && is_guest_[i])) run_worker(*workers[i]);
+        thread_of(worker).start([this, &worker] { run_worker(worker); });
     }
     static constexpr bool is_io(const worker_type&) { return true; }
     static constexpr bool is_io(const compute_type&) { return false; }
-    std::thread& thread_of(const worker_type& w) { return io_threads_[w.index()]; }
-    std::thread& thread_of(const compute_type& w) { return compute_threads_[w.index()]; }
+    team& thread_of(const worker_type& w) { return io_threads_[w.index()]; }
+    team& thread_of(const compute_type& w) { return compute_threads_[w.index()]; }
 
     void join_all() {
         {
@@ -493,8 +491,7 @@ private:
             no_guests_.wait(held, [this] { return guests_ == 0; });
         }
         for (auto* threads : {&io_threads_, &compute_threads_})
-            for (std::thread& t : *threads)
-                if (t.joinable()) t.join();
+            for (team& t : *threads) t.join();
         const std::lock_guard held(threads_mutex_);
         phase_ = phase::over;
     }
@@ -526,23 +523,22 @@ private:
         // The thread first: what a worker in service accepts must be run. It waits for the mutex, and ends if it is given none.
         struct thread_work {
             decltype(attach_one()) worker = nullptr;
-            std::thread before;  // of the worker's life before
+            team before;  // the thread of the worker's life before
         };
         const auto given = std::make_shared<thread_work>();
         struct waiting {
             std::unique_lock<std::mutex>& held;
-            std::thread thread;
+            team thread;
             ~waiting() {
-                if (!thread.joinable()) return;
                 held.unlock();
                 thread.join();
             }
         } fresh{held, {}};
         if (phase_ == phase::running)
-            fresh.thread = std::thread([this, given] {
+            fresh.thread.start([this, given] {
                 std::unique_lock(threads_mutex_).unlock();
                 if (given->worker != nullptr) run_worker(*given->worker);
-                if (given->before.joinable()) given->before.join();
+                given->before.join();
             });
         auto* const worker = attach_one();
         if (worker == nullptr) {
@@ -553,7 +549,7 @@ private:
         given->worker = worker;
         // The old thread has left this worker, and runs no more than what its thread_local objects do, which may attach, too: so
         // it may be this thread, or wait for it. Only the fresh one waits for it, at its own end.
-        given->before = std::exchange(thread_of(*worker), std::move(fresh.thread));
+        given->before = std::exchange(thread_of(*worker), std::exchange(fresh.thread, {}));
         return worker->incarnation();
     }
 
@@ -580,7 +576,7 @@ private:
     phase phase_ = phase::fresh;
     const std::int64_t io_slice_ns_;
     std::int64_t usual_slice_ns_ = 0;  // of the thread that called run; written before any other starts
-    std::array<std::thread, max_workers> io_threads_, compute_threads_;  // by threads_mutex_ until ended
+    std::array<team, max_workers> io_threads_, compute_threads_;  // a thread each, or none; by threads_mutex_ until ended
     // Also by it: the slots of IO workers whose last thread was the user's, and how many of those run.
     std::array<bool, max_workers> is_guest_{};
     unsigned guests_ = 0;

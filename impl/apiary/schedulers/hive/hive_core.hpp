@@ -7,52 +7,39 @@
 // Threads.  Everything: any thread, after the constructor has returned.
 // Progress. The posts: lock-free. Attach, detach and request_stop take a mutex.
 //
-// Who must wake whom: workers/crew.hpp; and request_stop wakes every worker. Attach, detach and
-// stop exclude each other by a mutex, so that a stop wakes every worker there is: one that is
-// attached later sees the stop. Posting never takes it.
+// Who must wake whom: workers/crew.hpp. The stop, and why it excludes attach and detach: workers/front_end.hpp.
 //
 // Checked by model_check/schedulers/hive. The protocol: README.md beside this file.
 #pragma once
 
-#include <cstdint>
 #include <utility>
 
 #include <apiary/contract/scheduler.hpp>
 #include <apiary/schedulers/hive/io_sources.hpp>
 #include <apiary/schedulers/hive/parameters.hpp>
 #include <apiary/schedulers/hive/parts.hpp>
+#include <apiary/sync/cache_line.hpp>
 #include <apiary/tasks/task_storage.hpp>
 #include <apiary/workers/crew.hpp>
-#include <apiary/workers/no_ready_work.hpp>
-#include <apiary/workers/no_sources.hpp>
+#include <apiary/workers/front_end.hpp>
 #include <apiary/workers/ready_work.hpp>
 
 namespace apiary {
 
 // Tasks that post each other, wait for events and deadlines, and may name their worker.
 template <class Sync, class Driver, class Storage, class Parts>
-struct hive_io_kind {
-    using sync = Sync;
+struct hive_io_kind : default_kind<Sync, Parts, task<Sync>> {
     using driver = Driver;
-    using task_type = task<Sync>;
-    using parts = Parts;
     using ready = ready_work<Sync, typename Parts::template local<task<Sync>>>;
     template <class Crew, class Worker>
     using sources = io_sources<Crew, Worker, Storage>;
     static constexpr worker_kind counted_as = worker_kind::io;
 };
 
-// Long tasks, one at a time, so that none waits behind another while a worker sleeps (seed 002 section 8).
+// Long tasks, one at a time, so that none waits behind another while a worker sleeps.
 template <class Sync, class Parts>
-struct hive_compute_kind {
-    using sync = Sync;
+struct hive_compute_kind : default_kind<Sync, Parts, task<Sync>> {
     using driver = typename Parts::compute_driver;
-    using task_type = task<Sync>;
-    using parts = Parts;
-    using ready = no_ready_work<Sync>;
-    template <class Crew, class Worker>
-    using sources = no_sources<Crew, Worker>;
-    static constexpr worker_kind counted_as = worker_kind::compute;
 
     static constexpr worker_parameters with(worker_parameters p) {
         p.pool_visits = 1;
@@ -64,7 +51,9 @@ struct hive_compute_kind {
 };
 
 template <class Sync, class Driver, class Storage, class Parts = hive_parts<Sync>>
-class hive_core {
+class hive_core : public front_end<Sync, Parts> {
+    using base = front_end<Sync, Parts>;
+
 public:
     using task_type = task<Sync>;
     using list = fifo_list<task_type>;
@@ -76,10 +65,9 @@ public:
     // Precondition: 1 <= io_workers <= io_crew_type::max_workers, compute_workers <= the same.
     hive_core(unsigned io_workers, unsigned compute_workers, const hive_parameters& parameters,
               exception_handler on_exception = {})
-        : on_exception_(std::move(on_exception)),
+        : base(std::move(on_exception)),
           io_(*this, parameters),
           compute_(*this, hive_compute_kind<Sync, Parts>::with(parameters)) {
-        stop_.store(running, std::memory_order_relaxed);
         for (unsigned n = 0; n < io_workers; ++n) io_.table().attach(io_);
         for (unsigned n = 0; n < compute_workers; ++n) compute_.table().attach(compute_);
     }
@@ -106,19 +94,7 @@ public:
     }
 
     // The first call decides how. Refuses all later posts, and wakes every worker to see it.
-    void request_stop(stop_mode how) noexcept {
-        // The pools close before the flag is up: a worker that sees the flag (acquire) may end as soon
-        // as the pool is empty, because nothing can come in any more.
-        io_.close();
-        compute_.close();
-        std::uint8_t expected = running;
-        if (!stop_.compare_exchange_strong(expected, static_cast<std::uint8_t>(how), std::memory_order_release,
-                                           std::memory_order_relaxed))
-            return;
-        const typename Sync::lock held(mutex_);
-        io_.wake_all();
-        compute_.wake_all();
-    }
+    void request_stop(stop_mode how) noexcept { this->stop_crews(how, io_, compute_); }
 
     // A worker to be run by a new thread; crew.hpp has the rules. The main worker stays.
     [[nodiscard]] io_worker_type* attach_io() { return io_.attach(); }
@@ -130,17 +106,6 @@ public:
     unsigned serving_io() { return io_.serving(); }
     unsigned serving_compute() { return compute_.serving(); }
 
-    bool stopping() const { return stop_.load(std::memory_order_acquire) != running; }
-    bool discarding() const {
-        return stop_.load(std::memory_order_relaxed) == static_cast<std::uint8_t>(stop_mode::discard);
-    }
-
-    // For the crews.
-    typename Parts::clock& clock() { return clock_; }
-    std::int64_t now_ns() const { return clock_.now_ns(); }
-    const exception_handler& on_exception() const { return on_exception_; }
-    typename Sync::mutex& mutex() { return mutex_; }
-
     io_crew_type& io_crew() { return io_; }
     const io_crew_type& io_crew() const { return io_; }
     compute_crew_type& compute_crew() { return compute_; }
@@ -148,12 +113,8 @@ public:
     const auto& compute() const { return compute_.table(); }
 
 private:
-    static constexpr std::uint8_t running = 0;
-
-    const exception_handler on_exception_;
-    [[no_unique_address]] typename Parts::clock clock_;
-    typename Sync::template atomic<std::uint8_t> stop_;
-    typename Sync::mutex mutex_;  // held while a worker comes or goes, and by the stop
+    // Each begins on a line of its own: its members are not on the other's, nor on the front end's.
+    static_assert(alignof(io_crew_type) % cache_line == 0 && alignof(compute_crew_type) % cache_line == 0);
     io_crew_type io_;
     compute_crew_type compute_;
 };

@@ -10,11 +10,10 @@
 
 #include <cstddef>
 
-#include <apiary/events/parker_driver.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
 #include <apiary/queues/steal_half_queue.hpp>
-#include <apiary/timers/clock.hpp>
+#include <apiary/workers/front_end.hpp>
 #include <apiary/workers/trace.hpp>
 
 namespace apiary {
@@ -35,18 +34,8 @@ struct hive_half_limits {
 };
 
 template <class Sync>
-struct hive_parts {
-    using clock = steady_clock<Sync>;             // one for the hive, default-made; hive::clock()
-    using random = typename Sync::random_source;  // made from a seed; below(n)
-    using trace = no_trace;                       // one for each worker
-    using compute_driver = parker_driver<Sync>;   // what a compute worker blocks in
-    // Of the calling thread; a hint, which the checked policies do not have.
-    static int processor() {
-        if constexpr (Sync::checked)
-            return -1;
-        else
-            return Sync::processor();
-    }
+struct hive_parts : default_parts<Sync> {
+    using compute_driver = typename default_parts<Sync>::driver;  // what a compute worker blocks in
     // Of the tasks that others may steal: a queue that workers/local_queue.hpp knows.
     template <class Node>
     using local = chase_lev_deque<Node*, Sync, hive_deque_limits<Sync>>;
