@@ -1,15 +1,15 @@
 // hive_core: the two crews of a hive, the ways in, and how it stops.
 //
-// When to use it. Through hive.hpp, which only adds threads; or alone, where a check or a test
-// brings its own. It is a template over Sync, the driver that IO workers block in, the storage of
-// tasks and the parts, so that the model checks run the shipped scheduler itself.
+// When to use it. Through hive.hpp, which adds threads; or alone, in a check or a test that brings its own threads.
+// It is a template over Sync, the driver in which IO workers block, the storage of tasks and the parts, so that the
+// model checks run the shipped scheduler itself.
 //
-// Threads.  Everything: any thread, after the constructor has returned.
+// Threads.  All functions: any thread, after the constructor has returned.
 // Progress. The posts: lock-free. Attach, detach and request_stop take a mutex.
 //
-// Who must wake whom: workers/crew.hpp. The stop, and why it excludes attach and detach: workers/front_end.hpp.
+// workers/crew.hpp says who must wake whom, and workers/front_end.hpp how a stop excludes attach and detach.
 //
-// Checked by model_check/schedulers/hive. The protocol: README.md beside this file.
+// Checked by model_check/schedulers/hive. README.md beside this file has the protocol.
 #pragma once
 
 #include <utility>
@@ -26,7 +26,7 @@
 
 namespace apiary {
 
-// Tasks that post each other, wait for events and deadlines, and may name their worker.
+// IO workers run tasks that post each other, wait for events and deadlines, and may name their worker.
 template <class Sync, class Driver, class Storage, class Parts>
 struct hive_io_kind : default_kind<Sync, Parts, task<Sync>> {
     using driver = Driver;
@@ -36,14 +36,14 @@ struct hive_io_kind : default_kind<Sync, Parts, task<Sync>> {
     static constexpr worker_kind counted_as = worker_kind::io;
 };
 
-// Long tasks, one at a time, so that none waits behind another while a worker sleeps.
+// Compute workers take long tasks one at a time, so that no task waits behind another one while a worker sleeps.
 template <class Sync, class Parts>
 struct hive_compute_kind : default_kind<Sync, Parts, task<Sync>> {
     using driver = typename Parts::compute_driver;
 
     static constexpr worker_parameters with(worker_parameters p) {
         p.pool_visits = 1;
-        p.looks_before_sleep = 0;  // a task of a millisecond does not mind the wake
+        p.looks_before_sleep = 0;  // a wake costs little beside a task of a millisecond
         p.naps = 0;
         p.search_ns = worker_parameters::for_ever;
         return p;
@@ -72,37 +72,37 @@ public:
         for (unsigned n = 0; n < compute_workers; ++n) compute_.table().attach(compute_);
     }
 
-    // Precondition: no worker runs. Drops what a stop before run() has left.
+    // Precondition: no worker runs. Drops the tasks that a stop before run() has left.
     ~hive_core() {
-        // What a dropped callable's destructor posts is refused.
+        // The destructor of a dropped callable may post; its posts are refused.
         request_stop(stop_mode::discard);
         io_.drop_all();
         compute_.drop_all();
     }
 
-    // The ways in. False: the hive has been stopped (or has no compute worker), and the task is still
-    // the caller's.
+    // The ways in. False: the hive has been stopped (or has no compute worker), and the task is still the caller's.
     [[nodiscard]] bool post(task_type* t) { return io_.post(t); }
-    // All or none.
+    // Posts all tasks or none.
     [[nodiscard]] bool post_list(list& tasks) { return io_.post_list(tasks); }
-    // Also false when no worker of that id is in service.
+    // Also false if no worker of that id is in service.
     [[nodiscard]] bool post_to(unsigned id, task_type* t) { return io_.post_to(id, t); }
     [[nodiscard]] bool post_compute(task_type* t) { return compute_.table().size() != 0 && compute_.post(t); }
-    // All or none.
+    // Posts all tasks or none.
     [[nodiscard]] bool post_compute_list(list& tasks) {
         return compute_.table().size() != 0 && compute_.post_list(tasks);
     }
 
-    // The first call decides how. Refuses all later posts, and wakes every worker to see it.
+    // Refuses all later posts, and wakes every worker, which then ends. The first call decides how they end.
     void request_stop(stop_mode how) noexcept { this->stop_crews(how, io_, compute_); }
 
-    // A worker to be run by a new thread; crew.hpp has the rules. The main worker stays.
+    // Attaching makes a worker, which the caller runs on a new thread. Detaching asks a worker to leave; the main
+    // worker stays. crew.hpp has the rules.
     [[nodiscard]] io_worker_type* attach_io() { return io_.attach(); }
     [[nodiscard]] compute_worker_type* attach_compute() { return compute_.attach(); }
     detach_result detach_io(unsigned id) { return id == 0 ? detach_result::main_worker : io_.detach(id); }
     detach_result detach_compute(unsigned id) { return compute_.detach(id); }
 
-    // How many of each kind are in service.
+    // How many workers of each kind are in service.
     unsigned serving_io() { return io_.serving(); }
     unsigned serving_compute() { return compute_.serving(); }
 
@@ -113,7 +113,7 @@ public:
     const auto& compute() const { return compute_.table(); }
 
 private:
-    // Each begins on a line of its own: its members are not on the other's, nor on the front end's.
+    // Each crew begins on a cache line of its own, and shares none with the other crew or with the front end.
     static_assert(alignof(io_crew_type) % cache_line == 0 && alignof(compute_crew_type) % cache_line == 0);
     io_crew_type io_;
     compute_crew_type compute_;
