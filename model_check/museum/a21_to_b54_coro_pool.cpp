@@ -89,7 +89,7 @@ struct offer_beside_a_sleep {
     std::array<co_context<Sync>, 2> workers;
     sleeper<Sync, announcing_driver<Sync>> sleeps{1, pool.idle, pool.parks};
     co_group<Sync> group;
-    co_outcome<void> outcome;
+    co_outcome<void, Sync> outcome;
 
     offer_beside_a_sleep() {
         for (unsigned i : {0U, 1U}) workers[i].belongs_to(pool, i);
@@ -167,7 +167,7 @@ struct root_on_a_stack {
         }
     };
     core<Sync> pool{1U, handshake_parameters};
-    co_outcome<void> outcome;
+    co_outcome<void, Sync> outcome;
 
     static co_task<void, Sync> runs() { co_return; }
     void waits() {

@@ -29,12 +29,12 @@ struct spawn_beside_a_stop {
     static constexpr std::array engine_laws{"deadlock", "lifetime"};
     std::optional<core<Sync>> pool;
     std::optional<co_root<Sync>> root;
-    co_outcome<void> outcome;
+    co_outcome<void, Sync> outcome;
 
     spawn_beside_a_stop() {
         pool.emplace(1U, handshake_parameters);
         root.emplace(
-            *pool, std::stop_token(), [](co_root<Sync>& r) noexcept { r.host->leave(); },
+            *pool, std::stop_token(), [](co_root<Sync>& r) noexcept { r.host.read()->leave(); },
             [](co_root<Sync>&, std::exception_ptr) noexcept {});
     }
     static co_task<void, Sync> runs() { co_return; }

@@ -83,7 +83,7 @@ struct loser_beside_its_parent {
     places pool;
     std::array<co_context<Sync>, 2> contexts;
     std::optional<co_root<Sync>> root;
-    co_outcome<void> outcome;
+    co_outcome<void, Sync> outcome;
 
     loser_beside_its_parent() {
         for (unsigned i = 0; i != 2; ++i) contexts[i].belongs_to(pool, i);

@@ -2,20 +2,20 @@
 //
 //     const awaited how = co_await e.wait();        // done, or cancelled; wait_for has a limit (limited.hpp)
 //
-// When to use it. To let many coroutines go on at once. When not: for one at a time, or so many
+// When to use it. To let many coroutines go on at once. When not: to let one at a time go on, or a given number
 // (async_semaphore); to hand a value over (channel).
 //
 // Threads.   all: any.
-// Progress.  A mutex, held for a few steps, by one that begins to wait over the add to its worker's stop_hooks, and
-//            for one step a waiter by set; never while a coroutine runs.
-// Order.     Those that wait go on in the order of their arrival.
-// Bad input. Set twice, reset while unset: as once. Destroyed while a coroutine waits: ends the
-//            program.
-// Lifetime.  It outlives the awaits that it has ended, until their coroutines have gone on: a cancel that comes too late
-//            for one that is still on its way looks at the event to learn that. So a coroutine that it let go on may
-//            destroy it where no other has waited, or all others are known to be behind their await.
+// Progress.  Each call holds a mutex for a few steps: wait also while it adds its hook to the worker's stop_hooks, and
+//            set for one step a waiter. No coroutine runs under the mutex.
+// Order.     Waiters go on in the order of their arrival.
+// Bad input. A set of a set event and a reset of an unset one change nothing. Destroyed while a coroutine waits: ends
+//            the program.
+// Lifetime.  The event outlives each await that it has ended until that coroutine has gone on: a late cancel of a
+//            coroutine that is still on its way looks at the event. So a coroutine that the event let go on may destroy
+//            it only if no other has waited, or all others are known to have passed their await.
 //
-// Synchronisation. By the mutex: what came before the set is seen behind the wait.
+// Synchronisation. The mutex: a coroutine sees after its wait all that came before the set.
 //
 // Checked by model_check/coroutines/waiter_check.cpp. Tested by async_event_test.cpp.
 #pragma once
@@ -47,7 +47,7 @@ public:
         // For awaiter.
         bool wait(stop_hooks<Sync>* stops) {
             const typename Sync::lock held(of_.mutex_);
-            if (of_.set_) return false;
+            if (of_.set_.read()) return false;
             if (!this->listens(stops)) {
                 Sync::reach("cancel.came_before");
                 this->how.write(awaited::cancelled);
@@ -67,7 +67,7 @@ public:
         joined join(claim<Sync>& by) {
             {
                 const typename Sync::lock held(of_.mutex_);
-                if (!of_.set_) {
+                if (!of_.set_.read()) {
                     of_.waiting_.append(*this, listing::with_claim);
                     return joined::waits;
                 }
@@ -88,7 +88,7 @@ public:
     async_event& operator=(const async_event&) = delete;
 
     awaiting wait() { return awaiting(*this); }
-    // The same with a limit (limited.hpp), or timed_out.
+    // The same with a limit (limited.hpp): the answer may be timed_out, too.
     template <timer_service Timers, class Rep, class Period>
     limited<awaiting, Timers> wait_for(Timers& t, std::chrono::duration<Rep, Period> delay) {
         return {t, deadline_after(t.now_ns(), delay), *this};
@@ -102,18 +102,18 @@ public:
         taken_waiters<Sync> all;
         {
             const typename Sync::lock held(mutex_);
-            set_ = true;
+            set_.write(true);
             while (awaiting* w = waiting_.take_first_that_wins()) all.add(*w);
         }
         all.finish_all();
     }
     void reset() {
         const typename Sync::lock held(mutex_);
-        set_ = false;
+        set_.write(false);
     }
-    bool is_set() const {  // a hint, where others reset it
+    bool is_set() const {  // a hint, if others may reset it
         const typename Sync::lock held(mutex_);
-        return set_;
+        return set_.read();
     }
 
 private:
@@ -124,7 +124,7 @@ private:
 
     mutable typename Sync::mutex mutex_;
     // By mutex_.
-    bool set_ = false;
+    typename Sync::template cell<bool> set_{false};
     wait_list<awaiting> waiting_;
 };
 

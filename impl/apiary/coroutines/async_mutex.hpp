@@ -1,15 +1,15 @@
-// async_mutex: one coroutine at a time; another that wants it suspends, and its thread goes on.
+// async_mutex: one coroutine holds it at a time. Another that wants it suspends, and its thread goes on.
 //
 //     if (auto held = co_await m.lock()) { … }      // unlocked where `held` ends; false: cancelled
 //
-// With a limit: lock_for (limited.hpp); where that is false, `how` says why.
+// With a limit: lock_for (limited.hpp); if that is false, `how` says why.
 //
-// When to use it. For what coroutines share over an await inside. When not: where no await is
-// inside; a std::mutex held for a few steps costs less.
+// When to use it. For data that coroutines share across an await. When not: if the critical section has no await; a
+// std::mutex held for a few steps costs less.
 //
-// Threads.   all: any; what locked it on one thread may unlock it on another.
-// Progress, order, memory: those of async_semaphore, of which this is one permit.
-// Bad input. An unlock of what is not locked: ends the program.
+// Threads.   all: any; one thread may unlock what another has locked.
+// Progress, order, memory: as async_semaphore, of which this is one permit.
+// Bad input. An unlock of a mutex that is not locked ends the program.
 //
 // Checked by model_check/coroutines/async_semaphore_check.cpp. Tested by async_semaphore_test.cpp.
 #pragma once
@@ -27,7 +27,7 @@ class async_mutex {
     using semaphore = async_semaphore<Sync>;
 
 public:
-    // Holds the mutex; an empty one does not.
+    // Holds the mutex, unless it is empty. Assignment swaps: the mutex held before goes with the other holder.
     class [[nodiscard]] holder {
     public:
         holder() = default;
@@ -57,7 +57,7 @@ public:
         async_mutex& mutex_;
     };
 
-    // With why it does not hold it.
+    // A holder that says why it holds nothing.
     struct [[nodiscard]] holder_or_why : holder {
         awaited how;
 
@@ -80,7 +80,7 @@ public:
     async_mutex() = default;
 
     locking lock() { return locking(*this); }
-    // The delay begins with the call; the deadline is one of the service's clock.
+    // The delay begins with the call. The deadline is in nanoseconds of the service's clock.
     template <timer_service Timers, class Rep, class Period>
     limited<locking_or_why, Timers> lock_for(Timers& t, std::chrono::duration<Rep, Period> delay) {
         return {t, deadline_after(t.now_ns(), delay), *this};
@@ -91,7 +91,7 @@ public:
     }
     holder try_lock() { return permit_.try_acquire() ? holder(*this) : holder(); }
 
-    // As a holder does.
+    // What a holder calls at its end.
     void unlock() {
         if (permit_.available() != 0) Sync::fail("an async_mutex was unlocked that was not locked");
         permit_.release();

@@ -1,44 +1,43 @@
-// async_semaphore: so many permits; a coroutine that wants one suspends until it gets it.
+// async_semaphore: a number of permits. A coroutine that wants one suspends until it gets it.
 //
 //     const awaited how = co_await s.acquire();
 //     if (how == awaited::done) { …; s.release(); }
 //
 //     if (auto p = co_await s.acquire_permit()) work();            // given back where `p` ends
-//     if (auto p = co_await s.acquire_for(timers, 5ms)) work();    // the same with a limit (limited.hpp); else p.how says why not
+//     if (auto p = co_await s.acquire_for(timers, 5ms)) work();  // with a limit (limited.hpp); else p.how says why not
 //
-// A permit as a guard goes back wherever it is dropped: by an exception, or as the result of a task that lost a when_any. One
-// that `acquire` gave is the caller's to release, and such a loser's is lost.
+// A permit as a guard goes back wherever it is dropped: by an exception, or as the result of a task that lost a
+// when_any. The caller releases a permit that `acquire` gave; if a when_any's loser got one so, the permit is lost.
 //
-// When to use it. To bound how many coroutines do something at a time. When not: for threads, which
-// it would not block; for one permit with an owner (async_mutex).
+// When to use it. To bound how many coroutines do something at a time. When not: for threads, which it would not block;
+// for one permit with an owner (async_mutex).
 //
 // Threads.   all: any.
-// Progress.  try_acquire; acquire where a permit is free; release where nobody waits: lock-free, one
-//            compare-exchange. Otherwise a mutex, held for a few steps, and not while a coroutine runs.
-// Order.     First come, first served: a released permit goes to the coroutine that has waited longest,
-//            and to no newcomer.
+// Progress.  try_acquire, acquire of a free permit, release without waiters: lock-free, one compare-exchange. Otherwise
+//            a mutex, held for a few steps, and not while a coroutine runs.
+// Order.     First come, first served: a released permit goes to the coroutine that has waited longest, and to no
+//            newcomer.
 // Memory.    None of its own: a waiter lies in its coroutine's frame.
-// Lifetime.  It outlives the awaits that it has ended, until their coroutines have gone on (async_event.hpp).
-// Bad input. Destroyed while a coroutine waits: ends the program. A release of what was never acquired is
-//            one permit more.
+// Lifetime.  It outlives each await that it has ended until that coroutine has gone on (async_event.hpp).
+// Bad input. Destroyed while a coroutine waits: ends the program. A release without an acquire adds a permit.
 //
 // Invariants
-//   I1  The word is twice the free permits, plus `waits` while the list is not empty; behind a cancel, also one that
-//       came before its await, it may be set for none. With `waits` no permit is free; it is set and cleared with the
-//       mutex.
-//   I2  A permit is free, or somebody's, or that of a waiter that was taken as `done`.
+//   I1  The word is twice the number of free permits, plus `waits` while the list is not empty. After a cancel, also
+//       one that came before its await, `waits` may be set for an empty list. With `waits` no permit is free. `waits`
+//       is set and cleared with the mutex held.
+//   I2  A permit is free, or held, or that of a waiter that was taken as `done`.
 //
-// Why a mutex for the list: a cancel takes a waiter from its middle, since the frame goes. The
-// words of one list of frames, lock-free, would have to outlive the frames that are linked by them.
+// Why the list has a mutex: a cancel takes a waiter from the middle, since the frame goes. The links of a lock-free
+// list would have to outlive the frames that they link.
 //
 // Synchronisation
-//   S1  release: compare-exchange or fetch_add (release) -> try_acquire, wait: compare-exchange
-//       (acquire). All changes are read-modify-writes, so a permit brings all that came before it.
-//   A permit that is handed over goes by the mutex, as its waiter does. No wake is lost, and needs no
-//   order for it: release and wait change one word, and the second of them sees the first.
+//   S1  release: compare-exchange or fetch_add (release) -> try_acquire, wait: compare-exchange (acquire). All changes
+//       are read-modify-writes, so a permit brings all that came before it.
+//   The mutex orders a permit that is handed over, as it orders its waiter. A lost wake is impossible without any
+//   order: release and wait change one word, and the second of them sees the first.
 //
-// Checked by model_check/coroutines/async_semaphore_check.cpp. Stressed by
-// stress/coroutines/coroutines_stress.cpp. Tested by async_semaphore_test.cpp.
+// Checked by model_check/coroutines/async_semaphore_check.cpp. Stressed by stress/coroutines/coroutines_stress.cpp.
+// Tested by async_semaphore_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -101,7 +100,7 @@ public:
         async_semaphore& from_;
     };
 
-    // A permit, or why there is none.
+    // A permit, or why there is none. Assignment swaps.
     class [[nodiscard]] permit {
     public:
         explicit permit(awaited why_none) : how(why_none) {}
@@ -154,7 +153,7 @@ public:
     acquiring acquire() { return acquiring(*this); }
     acquiring_permit acquire_permit() { return acquiring_permit(*this); }
 
-    // The delay begins with the call; the deadline is one of the service's clock.
+    // The delay begins with the call. The deadline is in nanoseconds of the service's clock.
     template <timer_service Timers, class Rep, class Period>
     limited<acquiring_permit, Timers> acquire_for(Timers& t, std::chrono::duration<Rep, Period> delay) {
         return {t, deadline_after(t.now_ns(), delay), *this};
@@ -173,13 +172,14 @@ public:
         hand_over(permits);
     }
 
-    // A hint.
+    // The free permits: a hint.
     std::uint64_t available() const { return word_.load(std::memory_order_relaxed) / one; }
 
 private:
     static constexpr std::uint64_t waits = 1, one = 2;
 
-    // With the mutex. True: a permit, and it is taken. False: the word says that one waits.
+    // With the mutex held. True: there was a permit, and the caller has it. False: the word says that a coroutine
+    // waits.
     bool had_one_after_all() {
         std::uint64_t seen = word_.load(std::memory_order_relaxed);
         while (seen != waits) {
@@ -217,13 +217,13 @@ private:
         w.finish();
     }
 
-    // Takes it out. False: it was taken before.
+    // Takes the waiter out of the list. False: another thread took it before.
     bool forget(acquiring& w) noexcept {
         const typename Sync::lock held(mutex_);
         return waiting_.take(w);
     }
 
-    // Of a waiter whose frame goes.
+    // For a waiter whose frame goes: whether it was given a permit.
     bool gave_it_to(acquiring& w) noexcept { return !forget(w) && w.how.read() == awaited::done; }
 
     typename Sync::template atomic<std::uint64_t> word_;

@@ -2,22 +2,19 @@
 //
 //   const typename brief_lock<Sync>::held inside(lock);
 //
-// When to use it. For a handful of stores that change together, on a path where a mutex would be
-// most of the price: its release is a plain store, so a pass has one locked instruction and no call.
-// When not: where the holder may block, call code that may take it again, or hold it for long; a mutex
-// is for that.
+// When to use it. For a handful of stores that change together, on a path where a mutex would be most of the price: its
+// release is a plain store, so a pass has one locked instruction and no call. When not: if the holder may block, may
+// run code that takes the lock again, or holds it for long; use a mutex then.
 //
-// Threads.   All: any; not again by the thread that holds it.
-// Progress.  One compare-exchange when it is free. Otherwise the thread spins, then yields, then
-//            sleeps 50 us at a time, until it is: a holder that has lost its processor is waited for.
-// Lifetime.  The release is the last that touches it: a thread that takes it behind that may destroy
-//            it.
+// Threads.   All: any; the holder must not take it again.
+// Progress.  One compare-exchange if it is free. Otherwise the thread spins, then yields, then sleeps 50 us at a time
+//            until the lock is free: it waits for a holder that has lost its processor.
+// Lifetime.  The release is the last access of its holder: the next holder may destroy the lock.
 //
 // Synchronisation
 //   S1  ~held: store (release) -> held: compare-exchange (acquire). Each pass sees those before it.
 //
-// Checked by model_check/coroutines/brief_lock_check.cpp and channel_check.cpp. Tested by
-// channel_test.cpp.
+// Checked by model_check/coroutines/brief_lock_check.cpp and channel_check.cpp. Tested by channel_test.cpp.
 #pragma once
 
 #include <atomic>

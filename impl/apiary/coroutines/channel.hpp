@@ -1,4 +1,4 @@
-// channel: values from coroutines to coroutines, through room for so many; it closes.
+// channel: hands values from coroutines to coroutines, through a bounded buffer. It can be closed.
 //
 //     channel<job> c(16);
 //
@@ -9,39 +9,39 @@
 //
 // With a limit: receive_for, send_for (limited.hpp). The first of several: select.hpp.
 //
-// When to use it. Between coroutines that make and coroutines that use, with back-pressure. When
-// not: between threads; for work as such (a pool has queues); for one value.
+// When to use it. Between coroutines that make values and coroutines that use them, with back-pressure. When not:
+// between threads; for work as such (a pool has queues); for one value.
 //
 // Threads.   all: any; any number of senders and receivers.
-// Progress.  A brief_lock, held for a few steps and at most four moves of a value, and by one that begins to wait over the
-//            add to its worker's stop_hooks; never while a coroutine runs: a value that takes long to move is better sent by
-//            a pointer. A close holds it for a few steps for each coroutine that waits.
-// Order.     Values come out in the order in which sends were made, those of waiting senders too; so
-//            those of one sender come out in its order. Receivers that wait are served in theirs.
+// Progress.  Each call holds a brief_lock for a few steps and at most four moves of a value; one that begins to wait
+//            also while it adds its hook to the worker's stop_hooks; close for a few steps for each waiter. No
+//            coroutine runs under the lock. Send a value that takes long to move by a pointer.
+// Order.     Values come out in the order of the sends, those of waiting senders among them; so the values of one
+//            sender come out in its order. Waiting receivers are served in the order of their arrival.
 // Capacity.  0: a send waits for its receive.
-// Values.    T moves without throwing, under the lock: its moves and its destructor do not use the
-//            channel. send takes its value from where the caller
-//            holds it, and only when it answers `done`: what was not sent is still the caller's. A
-//            value handed to a receiver whose frame goes before it has gone on goes with it, and so does what a receiver got
-//            that lost a when_any. A receive with a limit, or in a select, is served or leaves, and loses nothing.
-// Lifetime.  It outlives the awaits that it has ended, a close too, until their coroutines have gone on (async_event.hpp).
-// Bad input. Destroyed while a coroutine waits: ends the program. Closed twice: the second call
-//            answers false and does nothing. Sends behind a close answer `closed`.
+// Values.    T moves without throwing, under the lock: its moves and its destructor do not use the channel. send takes
+//            its value from where the caller holds it, and only if it answers `done`: otherwise the caller still has
+//            it. If the frame of a receiver goes after the hand-over and before it goes on, the value goes with it; so
+//            does the value of a receiver that lost a when_any. A receive with a limit, or in a select, is served or
+//            leaves: no value is lost.
+// Lifetime.  It outlives each await that it has ended, by a close too, until that coroutine has gone on
+//            (async_event.hpp).
+// Bad input. Destroyed while a coroutine waits: ends the program. A second close answers false and does nothing. A send
+//            after a close answers `closed`.
 //
 // Invariants
-//   I1  Receivers wait only while nothing lies in it and no sender waits; senders only while it
-//       is full.
+//   I1  Receivers wait only while the buffer is empty and no sender waits; senders only while it is full.
 //   I2  A closed channel has no waiters.
 //   I3  A value is the caller's, in the ring, or in a receiver that was taken as `done`.
 //
-// Why a lock: a value, the two lists and the close change together, and a cancel takes a waiter from
-// the middle of its list. A ring without a lock would need one beside it for all of that.
+// Why a lock: a value, the two lists and the close change together, and a cancel takes a waiter from the middle of its
+// list. A lock-free ring would need a lock beside it for all of that.
 //
 // An await tries before its coroutine is suspended (await_ready), unless a look at the size says that it would wait,
-// and again when it is put into the list (joins): what came in between is not waited for. Exhibit C30.
+// and again when it joins the list (joins): so it does not wait for a value that came in between. Exhibit C30.
 //
-// Synchronisation. By the lock. The size is changed with it, and read without: a look decides
-// nothing but whether await_ready tries.
+// Synchronisation. The lock. The size is changed under it and read without it: such a look decides only whether
+// await_ready tries.
 //
 // Checked by model_check/coroutines/{channel,limited,select}_check.cpp. Stressed by
 // stress/coroutines/coroutines_stress.cpp. Tested by channel_test.cpp and limited_test.cpp.
@@ -75,8 +75,8 @@ struct received {
     [[gnu::always_inline]] explicit received(T&& v) : value(std::move(v)), how(awaited::done) {}
     [[gnu::always_inline]] explicit received(awaited why_none) : how(why_none) {}
     received(const received&) = default;
-    // Not trivial, so that a small one, too, is made where its awaiter keeps it: g++ hands on by words what fits into
-    // registers (value_place.hpp).
+    // Not trivial, so that even a small one is made in its awaiter's place: g++ passes a trivial one in registers, by
+    // words (value_place.hpp).
     [[gnu::always_inline]] received(received&& other) noexcept : value(std::move(other.value)), how(other.how) {}
     received& operator=(const received&) = default;
     received& operator=(received&&) = default;
@@ -150,12 +150,12 @@ public:
             if (!from_.forget(from_.receivers_, *this) && this->how.read() == awaited::done) value_.drop();
         }
         channel& from_;
-        place value_;  // there where it ended as `done`
+        place value_;  // there if it ended as `done`
     };
 
-    // What send and receive give, to be awaited where it stands: it names its value, and keeps none. Kept by name it does not compile.
-    // co_await makes the awaiter of it, in place: what the compiler knows of an awaiter that it has
-    // made itself it need not read again.
+    // send and receive return these. Await one where it stands: it refers to its value and keeps none. A named one does
+    // not compile. co_await makes the awaiter in place: the compiler need not read again what it has just written
+    // itself.
     struct [[nodiscard]] send_call {
         channel& to;
         T& value;
@@ -174,21 +174,21 @@ public:
         if (!receivers_.empty() || !senders_.empty())
             Sync::fail("a channel was destroyed while a coroutine waits at it");
         for (std::size_t left = size(); left != 0; --left) {
-            ring_[first_].drop();
-            first_ = behind(first_);
+            ring_[first_.read()].drop();
+            first_.write(behind(first_.read()));
         }
         if (ring_ != nullptr) Sync::destroy_array(ring_, capacity_);
     }
     channel(const channel&) = delete;
     channel& operator=(const channel&) = delete;
 
-    // The value stays with the caller until the await ends, and longer unless it was sent.
+    // The value stays with the caller until the await ends, and after that unless it was sent.
     send_call send(T& value) { return {*this, value}; }
     send_call send(T&& value) { return {*this, value}; }
     receive_call receive() { return {*this}; }
 
-    // The same with a limit (limited.hpp): timed_out where the time comes first, and then nothing was sent or received.
-    // The delay begins with the call; the deadline is one of the service's clock.
+    // The same with a limit (limited.hpp): timed_out if the time comes first; nothing was sent or received then.
+    // The delay begins with the call. The deadline is in nanoseconds of the service's clock.
     template <timer_service Timers, class Rep, class Period>
     limited<sending, Timers> send_for(Timers& t, T& value, std::chrono::duration<Rep, Period> delay) {
         return {t, deadline_after(t.now_ns(), delay), *this, value};
@@ -236,12 +236,13 @@ public:
         return how == awaited::done ? received<T>(value.take()) : received<T>(how);
     }
 
-    // Ends all that wait, as `closed`. False: it was closed before.
+    // Ends all waits, as `closed`. False: it was closed before.
     bool close() {
         taken_waiters<Sync> ended;
         {
             const inside_it inside(lock_);
-            if (std::exchange(closed_, true)) return false;
+            if (closed_.read()) return false;
+            closed_.write(true);
             end_all(receivers_, ended);
             end_all(senders_, ended);
         }
@@ -253,7 +254,7 @@ public:
     std::size_t size() const { return size_.load(std::memory_order_relaxed); }
     bool is_closed() const {
         const inside_it inside(lock_);
-        return closed_;
+        return closed_.read();
     }
 
 private:
@@ -261,9 +262,9 @@ private:
     using other_of = std::conditional_t<std::is_same_v<Waiter, sending>, receiving, sending>;
     using inside_it = typename brief_lock<Sync>::held;
 
-    // With the lock held. Of would_wait nothing has changed. `to` is to be finished without it.
+    // With the lock held. If it answers would_wait, nothing has changed. The caller finishes `to` after the unlock.
     [[gnu::always_inline]] awaited put(T& value, receiving*& to) {
-        if (closed_) return awaited::closed;
+        if (closed_.read()) return awaited::closed;
         to = receivers_.take_first_that_wins();
         if (to != nullptr) [[unlikely]] {
             to->value_.put(std::move(value));
@@ -275,31 +276,31 @@ private:
         return awaited::done;
     }
 
-    // Likewise. The oldest sender that waits lays its value into the room that was made.
+    // Likewise. The oldest waiting sender lays its value into the room that was made.
     [[gnu::always_inline]] awaited get(place& into, sending*& from) {
         if (const std::size_t there = size(); there != 0) {
-            into.take_from(ring_[first_]);
-            first_ = behind(first_);
+            into.take_from(ring_[first_.read()]);
+            first_.write(behind(first_.read()));
             size_.store(there - 1, std::memory_order_relaxed);
             from = senders_.take_first();
             if (from != nullptr) lay_down(*from->value_);
         } else {
             from = senders_.take_first();  // capacity 0
-            if (from == nullptr) return closed_ ? awaited::closed : awaited::would_wait;
+            if (from == nullptr) return closed_.read() ? awaited::closed : awaited::would_wait;
             into.put(std::move(*from->value_));
         }
         return awaited::done;
     }
 
-    // A call, for g++: where it looks into it, it warns of a value that may not be there.
+    // Not inlined: g++ would warn of a value that may not be there.
     [[gnu::noinline]] awaited get_inside(place& into, sending*& from) {
         const inside_it inside(lock_);
         return get(into, from);
     }
 
     [[gnu::always_inline]] void lay_down(T& value) {
-        ring_[vacant_].put(std::move(value));
-        vacant_ = behind(vacant_);
+        ring_[vacant_.read()].put(std::move(value));
+        vacant_.write(behind(vacant_.read()));
         size_.store(size() + 1, std::memory_order_relaxed);
     }
     std::size_t behind(std::size_t at) const { return at + 1 == capacity_ ? 0 : at + 1; }
@@ -307,7 +308,7 @@ private:
     [[gnu::always_inline]] awaited attempt(sending& w, receiving*& to) { return put(*w.value_, to); }
     [[gnu::always_inline]] awaited attempt(receiving& w, sending*& from) { return get(w.value_, from); }
 
-    // True: its end is there. False: it would have to wait.
+    // True: it has ended. False: it would have to wait.
     template <class Waiter>
     [[gnu::always_inline]] bool settle(Waiter& w) {
         other_of<Waiter>* served = nullptr;
@@ -320,7 +321,7 @@ private:
         ends(w, how, served);
         return true;
     }
-    // True: it waits, and is no longer this thread's. False: its end is there.
+    // True: it waits, and no longer belongs to this thread. False: it has ended.
     template <class Waiter>
     bool joins(Waiter& w, wait_list<Waiter>& list, stop_hooks<Sync>* stops) {
         other_of<Waiter>* served = nullptr;
@@ -340,14 +341,14 @@ private:
         ends(w, how, served);
         return false;
     }
-    // As an arm of a select. It takes the claim before the value, so that a select which was served elsewhere takes none.
-    // No arm sends, so a sender that waits needs no claim of its own and is there to be served.
+    // As an arm of a select. It takes the claim before the value, so a select that another arm has won takes no value.
+    // No arm sends, so a waiting sender needs no claim of its own.
     joined joins_with_claim(receiving& w, claim<Sync>& by) {
         sending* served = nullptr;
         awaited how;
         {
             const inside_it inside(lock_);
-            if (size() == 0 && senders_.empty() && !closed_) {
+            if (size() == 0 && senders_.empty() && !closed_.read()) {
                 receivers_.append(w, listing::with_claim);
                 return joined::waits;
             }
@@ -364,8 +365,8 @@ private:
         if (served != nullptr) served->finish();
     }
 
-    // What await_ready asks first, without the lock: a coroutine that must wait takes it once. joins sees what comes in
-    // between.
+    // await_ready asks these first, without the lock, so that a coroutine that must wait takes the lock once. joins()
+    // sees what comes in between.
     [[gnu::always_inline]] bool looks_empty() const { return size() == 0; }
     [[gnu::always_inline]] bool looks_full() const { return size() == capacity_; }
 
@@ -392,12 +393,13 @@ private:
         return list.take(w);
     }
 
-    // What each pass touches comes first, on one line of 64 bytes: two processors that take turns hand on that one alone.
+    // The members that each pass touches come first, on one line of 64 bytes: two processors that take turns pass on
+    // that line alone.
     alignas(cache_line) mutable brief_lock<Sync> lock_;
     // By lock_.
-    bool closed_ = false;
+    typename Sync::template cell<bool> closed_{false};
     typename Sync::template atomic<std::size_t> size_;
-    std::size_t first_ = 0, vacant_ = 0;
+    typename Sync::template cell<std::size_t> first_{0}, vacant_{0};
     wait_list<receiving> receivers_;
     wait_list<sending> senders_;
 

@@ -1,17 +1,18 @@
-// claim: what waits in several lists at once goes on for one of them; the first thread that takes the claim decides for which.
+// claim: lets one of several waiters of a coroutine win. The first thread that takes the claim decides which.
 //
 //   if (by.take(w)) …                             // w's list has won: hand over, then w.finish()
 //
-// When to use it. By a wait for whichever comes first (select.hpp), as the home of its waiters: a structure takes the claim of
-// such a waiter before it hands over, and passes over one that has lost (wait_list). When not: for a wait in one list; the
-// structure's lock decides there which thread takes the waiter out, and that costs nothing more.
+// When to use it. For a wait in several lists at once (select.hpp), as the home of its waiters: before a structure
+// hands over to such a waiter it takes the claim, and it passes over a waiter that has lost (wait_list). When not: for
+// a wait in one list; there the structure's lock decides which thread takes the waiter out, at no further cost.
 //
-// Threads.   take: any, with the lock of the structure that the waiter lies in, or for a waiter that lies in none.
+// Threads.   take: any, with the lock of the structure in whose list the waiter lies, or for a waiter that lies in
+//            none.
 // Progress.  Wait-free: one compare-exchange.
-// Lifetime.  That of the frame it lies in. Behind an unlock a thread that has not won touches it no more.
+// Lifetime.  That of the frame in which it lies. After its unlock a thread that has not won touches it no more.
 //
-// Synchronisation. None by the word, which decides and brings nothing: what the winner did comes by second_of_two, and the
-// losers leave by their structures' locks.
+// Synchronisation. None by the word, which decides and publishes nothing: second_of_two brings what the winner did, and
+// the losers leave under their structures' locks.
 //
 // Checked by model_check/coroutines/select_check.cpp.
 #pragma once

@@ -1,24 +1,23 @@
-// delayed_posts: a timer service (timer_service.hpp) on what a scheduler has of its own for delays:
-// its post_delayed, whose handle cancels, and its clock. So it is a bridge to a hive that includes
-// none.
+// delayed_posts: a timer service (timer_service.hpp) on a scheduler's own clock and post_delayed, whose handle cancels.
+// It bridges to a hive and includes none.
 //
 //     delayed_posts timers(my_hive);
 //     … co_await sleep_for(timers, 5ms); …
 //
-// When to use it. For coroutines beside a hive: a worker that has other work, too, tells the time.
-// When not: where nothing else runs (timer_thread).
+// When to use it. For coroutines beside a hive: a worker that has other work, too, keeps the time. When not: if no hive
+// runs (timer_thread).
 //
 // Threads.   all: any.
-// Lifetime.  The scheduler outlives it; the jobs end with the scheduler at the latest.
-// Bad input. A stopped scheduler refuses: the job is dropped at once. A stop drops the timers that are
-//            not due, and with them their jobs.
+// Lifetime.  The scheduler outlives it. The jobs end with the scheduler at the latest.
+// Bad input. A stopped scheduler refuses, and the job is dropped at once. A stop drops the timers that are not due, and
+//            their jobs with them.
 //
 // Invariants
-//   I1  The callable that is posted holds the job: it runs it, or drops it where it is destroyed
-//       without having run. The scheduler ends a callable once, so the job ends once.
+//   I1  The callable that is posted holds the job. It runs the job, or drops it if it is destroyed without having run.
+//       The scheduler ends a callable once, so the job ends once.
 //
-// Tested by schedulers/hive/tests/hive_sleep_test.cpp. The handle's own decision between the
-// worker and a canceller is checked by model_check/schedulers/hive/hive_cancel_check.cpp.
+// Tested by schedulers/hive/tests/hive_sleep_test.cpp. model_check/schedulers/hive/hive_cancel_check.cpp checks how the
+// handle decides between the worker and a canceller.
 #pragma once
 
 #include <chrono>
@@ -32,7 +31,7 @@ namespace apiary {
 
 template <class Scheduler, class Sync = real_sync>
 class delayed_posts {
-    // What is posted.
+    // The callable that is posted.
     class due {
     public:
         explicit due(job<Sync>& what) : what_(&what) {}

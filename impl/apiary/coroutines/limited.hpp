@@ -1,32 +1,34 @@
 // limited: a wait that ends at a time at the latest, and loses nothing: it is served, or it leaves.
 //
 //     if (auto r = co_await c.receive_for(timers, 5ms)) use(*r.value);    // channel.hpp
-//     if (auto p = co_await s.acquire_for(timers, 5ms)) work();           // async_semaphore.hpp; given back where `p` ends
+//     if (auto p = co_await s.acquire_for(timers, 5ms)) work();           // async_semaphore.hpp; `p` gives it back
 //     if (auto held = co_await m.lock_for(timers, 5ms)) work();           // async_mutex.hpp
 //
 // When to use it. For a timeout of one such wait. When not: for the first of several (select.hpp). A when_any of a wait
-// and a sleep is no substitute: what the loser was given is gone with it.
+// and a sleep is no substitute: it loses what its loser was given.
 //
-// Why it loses nothing. The wait lies in its structure's list as any other does, and what takes it out, with the lock, has won:
-// the thread that serves it, or the time, or a stop. So no word more decides, and those that serve know nothing of limits.
+// Why it loses nothing. The wait lies in its structure's list like any other, and the thread that takes it out under
+// the lock has won: the one that serves it, or the timer's, or the one that asks for a stop. So no further word
+// decides, and the code that serves knows nothing of limits.
 //
-// Threads.   Those of the wait; the time comes on a thread of the service's.
-// Progress.  That of the wait and, where it must wait, of the service's at and cancel. A coroutine that was served while the
-//            job of its time runs on another thread waits until that has returned: a pass of the structure's lock.
-// Result.    The wait's, which may be timed_out. cancelled: a stop was asked for, or the service ended.
-// Time.      sleeping.hpp's: nanoseconds of the service's clock. A deadline that has passed, so a delay of none or less: one
-//            look, and no wait. A delay beyond the clock's range: no limit.
-// Lifetime.  The structure and the service outlive it, until its coroutine has gone on.
-// Errors.    std::bad_alloc of the service's, where the wait has not been served meanwhile; it has left its list then.
-// Destruction of a frame that waits: as awaiter.hpp says, and nobody runs the time meanwhile.
+// Threads.   Those of the wait. The time comes on a thread of the service.
+// Progress.  That of the wait; one that must wait adds the service's at and cancel. If the coroutine was served while
+//            the timer's job runs on another thread, it waits until the job has returned: a pass of the structure's
+//            lock.
+// Result.    The wait's, or timed_out. cancelled: a stop was asked for, or the service ended.
+// Time.      As in sleeping.hpp: nanoseconds of the service's clock. A deadline that has passed, so also a delay of
+//            zero or less, gives one look and no wait. A delay beyond the clock's range is no limit.
+// Lifetime.  The structure and the service outlive it until its coroutine has gone on.
+// Errors.    The service's std::bad_alloc, unless the wait was served meanwhile. The wait has left its list then.
+// Destruction of a frame that waits: as awaiter.hpp says, and no thread runs the timer's job meanwhile.
 //
 // Invariants
-//   I1  The coroutine goes on behind the thread that suspends it and behind the one that took the wait out, whichever is
-//       second: so `at` has returned when the timer is cancelled.
+//   I1  The coroutine goes on after the thread that suspends it and after the one that took the wait out, whichever is
+//       second. So `at` has returned when the timer is cancelled.
 //   I2  It leaves the awaiter when the timer's job has ended.
 //
 // Synchronisation. The structure's lock; second_of_two; and
-//   S1  end_it: over_ store (release) -> end: acquire. The job's look at the frame comes before the frame goes on.
+//   S1  end_it: over_ store (release) -> end: acquire. The job's access to the frame comes before the frame goes on.
 //
 // Checked by model_check/coroutines/limited_check.cpp. Stressed by stress/coroutines/coroutines_stress.cpp. Tested by
 // limited_test.cpp.
@@ -43,9 +45,9 @@
 
 namespace apiary {
 
-// A timer in a frame, against its Owner's other ends. Of the owner it asks
-//   bool time_ends(awaited why)    whether the wait ends by this: timed_out, or cancelled where the service drops it
-//   void goes_on()                 behind a true one
+// A timer in a frame, against the other ends of its Owner. The owner has
+//   bool time_ends(awaited why)    true: this ends the wait; `why` is timed_out, or cancelled if the service drops the
+//   job void goes_on()                 called after a true one
 template <timer_service Service, class Owner>
 class wait_limit : private job<typename Service::sync> {
     using sync = typename Service::sync;
@@ -58,7 +60,7 @@ public:
 
     bool has_come() const { return deadline_ns_ <= service_.now_ns(); }
 
-    // Once. What it throws has left no timer.
+    // Once. If it throws, no timer is left.
     void begin() {
         over_.store(false, std::memory_order_relaxed);
         try {
@@ -68,7 +70,7 @@ public:
             throw;
         }
     }
-    // When begin has returned, and the wait has been decided.
+    // Called when begin has returned and the wait has been decided.
     void end() noexcept {
         if (over_.load(std::memory_order_acquire)) return;  // S1
         service_.cancel(timed_);
@@ -82,7 +84,7 @@ private:
         auto& mine = static_cast<wait_limit&>(self);
         Owner& owner = mine.owner_;
         const bool decides = owner.time_ends(how == job_end::run ? awaited::timed_out : awaited::cancelled);
-        mine.over_.store(true, std::memory_order_release);  // S1; one that does not decide touches nothing from here on
+        mine.over_.store(true, std::memory_order_release);  // S1; unless it decides, it touches nothing from here on
         if (decides) owner.goes_on();
         return true;
     }
@@ -95,7 +97,7 @@ private:
 };
 
 // `Wait` is an awaiter that also has
-//   bool look()                 as await_ready, but never false for what could be had
+//   bool look()                 as await_ready, but never false if the wait can be served
 //   bool withdraw() noexcept    takes it out of its list; false: another thread did
 template <class Wait, timer_service Service>
 class [[nodiscard]] limited final : public awaiter<limited<Wait, Service>, typename Service::sync>,
@@ -108,7 +110,7 @@ public:
     limited(Service& s, std::int64_t deadline_ns, Of&... of) : wait_(of...), limit_(s, deadline_ns, *this) {}
     ~limited() {
         if (!this->left()) return;
-        (void)leaves(awaited::cancelled);  // before the timer goes, whose drop would let the coroutine go on
+        (void)leaves(awaited::cancelled);  // before the timer goes: its drop would let the coroutine go on
         limit_.end();
     }
 
@@ -131,7 +133,7 @@ public:
         try {
             limit_.begin();
         } catch (...) {
-            // The service may have dropped the job already: then it was that which took the wait out.
+            // The service may have dropped the job already, and the drop has taken the wait out then.
             if (leaves(awaited::cancelled) || wait_.how.read() == awaited::cancelled) throw;
         }
         if (!this->listens(stops)) cancel();
@@ -156,7 +158,7 @@ private:
     }
     void goes_on() noexcept { wait_.finish(); }
 
-    // By the thread that took the wait out.
+    // Called by the thread that took the wait out.
     void resume(job<sync>&) noexcept override {
         if (suspended_and_over_.second()) this->finish();
     }

@@ -1,21 +1,24 @@
 // on_compute: a coroutine suspends while another scheduler computes something for it.
 //
-//     const std::string digest = co_await on_compute(h, [&] { return sha256(file); });      // a hive with compute workers
+//     const std::string digest = co_await on_compute(h, [&] { return sha256(file); });  // a hive with compute workers
 //
-// When to use it. For what takes long or blocks, so that the coroutine's own workers go on. When not: for what another
-// coroutine of the same pool can do (when_all).
+// When to use it. For a call that takes long or blocks, so that the coroutine's own workers go on. When not: for work
+// that another coroutine of the same pool can do (when_all).
 //
 // Threads.   The callable runs on a compute worker; the coroutine goes on where its home brings it.
-// Result.    What the callable returns, by value, or throws. wait_cancelled: it has not run, since a stop was asked for before
-//            its turn, or the scheduler refused or dropped it. One that has begun goes on to its end.
-// Lifetime.  The callable, and what it has returned, lie in the frame. A frame that waits for it must not be destroyed: the
-//            program ends. The scheduler outlives the pool: a worker of the pool may still be in its post when what was
-//            posted has run, and the coroutine has gone on elsewhere.
+// Result.    The callable's result, by value, or its exception. wait_cancelled: the callable has not run, since a stop
+//            was asked for before its turn, or the scheduler refused or dropped it. A callable that has begun runs to
+//            its end.
+// Errors.    An exception of the scheduler's post, std::bad_alloc say, leaves the await, and the callable does not run.
+// Lifetime.  The callable and its result lie in the frame. A frame must not be destroyed while it waits: that ends the
+//            program. Its home may drop it once the computation is over. The scheduler outlives the pool: a worker of
+//            the pool may still be in its post when the task has run and the coroutine has gone on elsewhere.
 //
-// Synchronisation. The scheduler's, for its task; second_of_two for the coroutine. asked_ needs no order: it
-// decides nothing but whether the callable runs.
+// Synchronisation. The scheduler's, for its task; second_of_two for the coroutine. asked_ needs no order: it decides
+// only whether the callable runs.
 //
-// Checked by model_check/coroutines/on_compute_check.cpp; tested by schedulers/side_by_side_test.cpp.
+// Checked by model_check/coroutines/on_compute_check.cpp. Tested by schedulers/side_by_side_test.cpp,
+// on_compute_test.cpp and service_matrix_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -36,7 +39,7 @@ class [[nodiscard]] computing : public awaiter<computing<Scheduler, F, Sync>, Sy
     using result = std::invoke_result_t<F&>;
     static_assert(!std::is_reference_v<result>, "on_compute gives its result by value");
 
-    // What is posted.
+    // The callable that is posted.
     class call {
     public:
         explicit call(computing& c) : of_(&c) {}
@@ -56,19 +59,19 @@ public:
         asked_.store(false, std::memory_order_relaxed);
     }
     ~computing() {
-        if (this->left()) Sync::fail("a frame was destroyed while it waits for a computation");
+        if (this->left() && !over_.read()) Sync::fail("a frame was destroyed while it waits for a computation");
     }
 
     bool await_ready() const { return false; }
     result await_resume() {
         if (this->resumed() == awaited::cancelled) throw wait_cancelled();
-        if (error_) std::rethrow_exception(std::move(error_));
+        if (error_.read()) std::rethrow_exception(error_.take());
         if constexpr (!std::is_void_v<result>) return std::move(*value_);
     }
 
     // For awaiter.
     bool wait(stop_hooks<Sync>* stops) {
-        (void)scheduler_.post_compute(call(*this));  // refused: it goes, and that ends the await
+        (void)scheduler_.post_compute(call(*this));  // a refused call is destroyed, and that ends the await
         if (!this->listens(stops)) cancel();
         return this->stays_suspended(suspended_and_over_);
     }
@@ -83,21 +86,25 @@ private:
             else
                 value_.emplace(callable_());
         } catch (...) {
-            error_ = std::current_exception();
+            error_.write(std::current_exception());
         }
         end(awaited::done);
     }
     void end(awaited how_it_ended) noexcept {
         this->how.write(how_it_ended);
+        over_.write(true);
         if (suspended_and_over_.second()) this->finish();
     }
 
     Scheduler& scheduler_;
     F callable_;
+    // The compute worker writes them; the coroutine reads them when it has gone on. `how`, a cell, is written after
+    // both and read before both.
     std::optional<std::conditional_t<std::is_void_v<result>, std::monostate, result>> value_;
-    std::exception_ptr error_;
+    typename Sync::template cell<std::exception_ptr> error_{nullptr};
     typename Sync::template atomic<bool> asked_;
     second_of_two<Sync> suspended_and_over_;
+    typename Sync::template cell<bool> over_{false};
 };
 
 template <class Scheduler, class F>

@@ -5,28 +5,30 @@
 //     const awaited how = co_await readable(world, socket);
 //     world.stop();  t.join();
 //
-// When to use it. On a timer_thread whose driver watches descriptors. When not: for many
-// connections on a hive, whose workers watch sources of their own (event_source.hpp): here each
-// await goes to the one thread and back, and costs two calls of the kernel beside.
+// When to use it. On a timer_thread whose driver watches descriptors. When not: for many connections on a hive, whose
+// workers watch sources of their own (event_source.hpp): here each await goes to the one thread and back, and costs two
+// calls of the kernel besides.
 //
-// Threads.   The coroutine goes on where its home brings it, told by the service's thread.
-// Result.    done: ready, hung up or with an error; the next read or write tells. closed: it cannot
-//            be watched: no descriptor, a regular file, or another coroutine waits for it here.
-//            cancelled: a stop was asked for, or the service ended.
-// Lifetime.  A frame that waits for a descriptor must not be destroyed: cancel it. Where it is, the
-//            program ends. A cancel that finds no memory for its message ends the program, too.
-// Closing.   Cancel, then close (event_source.hpp says what epoll makes of the other order).
+// Threads.   The service's thread brings the coroutine back; it goes on where its home says.
+// Result.    done: ready, hung up or with an error; the next read or write tells. closed: it cannot be watched: no
+//            descriptor, a regular file, no memory in the kernel, or another coroutine waits for it here. cancelled: a
+//            stop was asked for, or the service ended.
+// Errors.    The service's std::bad_alloc leaves the await, and nothing is watched.
+// Lifetime.  A frame must not be destroyed while it waits for a descriptor: that ends the program. Cancel it instead. A
+//            cancel that finds no memory for its message ends the program, too.
+// Closing.   Cancel, then close (event_source.hpp describes what epoll makes of the other order).
 //
 // Invariants
-//   I1  The source is watched by the service's thread, between `start_` and `off`; off comes once.
-//   I2  One of off and cancel claims the await. Off finishes it then, or the second of two parts of
-//       a cancel does: the source is off; the message to the thread (`stop_`) has ended. So nothing
-//       that was told of the frame is left when it goes.
+//   I1  The service's thread watches the source, between `start_` and `off`; off comes once.
+//   I2  One of off and cancel claims the await. If off did, it finishes the await. If a cancel did, the second of its
+//       two parts finishes the await: the source is off; the message to the thread (`stop_`) has ended. So nothing
+//       refers to the frame when it goes.
 //
-// Synchronisation. second_of_two, for the parts and for the coroutine: the thread that finishes has the other one's use of
-// the frame behind it. The claim needs no order: what it decides between, each learns of by the service or the driver.
+// Synchronisation. second_of_two, for the parts and for the coroutine: the finishing thread has the other thread's use
+// of the frame before its own. The claim needs no order: off and cancel each learn what it decides by the service or
+// the driver.
 //
-// Checked by model_check/coroutines/readable_check.cpp. Tested by readable_test.cpp.
+// Checked by model_check/coroutines/readable_check.cpp. Tested by readable_test.cpp and service_matrix_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -68,7 +70,7 @@ public:
     }
 
 private:
-    // Runs on the service's thread, or is dropped on any.
+    // A message to the service's thread, which runs it; any thread may drop it.
     struct step : job<sync> {
         step(typename job<sync>::end_function f, descriptor_wait& w) : job<sync>(f), of(w) {}
         descriptor_wait& of;
@@ -116,7 +118,7 @@ private:
 
     bool claim() noexcept { return !claimed_.exchange(true, std::memory_order_relaxed); }  // I2
 
-    // The source is watched no more, or never was.
+    // The source is no longer watched, or never was.
     void off(awaited how_it_ended) {
         if (claim()) return end(how_it_ended);
         sync::reach("readable.off_behind_a_cancel");

@@ -1,11 +1,10 @@
-// second_of_two: of two that come once each, in any order, the second is told.
+// second_of_two: two threads come once each, in any order, and the second is told.
 //
 //   if (both.second()) …                          // the other has come, and what it did is seen here
 //
-// When to use it. Where two threads have to leave a frame before it goes. Where an await is told of its end by a
-// service that knows nothing of the frame: of the thread that suspends and the one that ends the wait the second lets the
-// coroutine go on, so the service may end it before it is suspended. When not: where a lock publishes the waiter
-// (waiter.hpp).
+// When to use it. If two threads must leave a frame before it goes. If a service that knows nothing of the frame ends
+// an await: the second of the thread that suspends and the one that ends the wait lets the coroutine go on, so the
+// service may end the wait before the coroutine is suspended. When not: if a lock publishes the waiter (waiter.hpp).
 //
 // Threads.   second: any two, once each.
 // Progress.  Wait-free: one fetch_add.

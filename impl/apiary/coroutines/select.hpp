@@ -1,4 +1,4 @@
-// select: the first of several waits; the others leave their lists, and take nothing.
+// select: the first of several waits. The others leave their lists and take nothing.
 //
 //     auto r = co_await select(a.receive(), b.receive(), stopped.wait(), after(timers, 50ms));
 //     switch (r.index()) {                                        // of the arguments: a std::variant of their results
@@ -7,33 +7,36 @@
 //         case 4: co_return;                                      // as many as there are arms: a stop was asked for
 //     }
 //
-// When to use it. For whichever comes first of channels (receive), events (wait), semaphores and mutexes (acquire_permit, lock)
-// and times (after). When not: for one wait and a time (limited.hpp), which needs no claim; for what other coroutines
-// compute (when_any).
+// When to use it. For the first of channels (receive), events (wait), semaphores and mutexes (acquire_permit, lock) and
+// times (after). When not: for one wait and a time (limited.hpp), which needs no claim; for results that other
+// coroutines compute (when_any).
 //
 // Threads.   Those of the arms.
-// Progress.  A pass of each arm's lock to join it, and one to leave it. What is served while it looks at its arms costs no
-//            more; a thread that serves passes over the arms of a select that was served elsewhere.
-// Order.     Of arms that can be had at once: the first of the arguments. So one that always can starves those after it: put
-//            what is rare before what is frequent, and a closed channel out of it. While none can: the first that is served.
-// Result.    A std::variant of what each arm's own await gives, by index, and no_arm at last: a stop was asked for. `after` gives
-//            done, or cancelled where the service ended.
-// What is not an arm. A send: two selects that meet at a channel without room would each have to claim the other. A select
-//            takes its arms' awaitables by reference: await it where it stands; kept by name it does not compile.
-// Lifetime.  What its arms name outlives it, until its coroutine has gone on: also what another arm was faster than.
-// Errors.    std::bad_alloc of a timer service's, where no arm was served meanwhile; it has left all lists then.
-// Destruction of a frame that waits: as awaiter.hpp says. A frame that is dropped behind its hand-over gives back what it was
-//            given: a permit, a lock (a received value goes with it).
+// Progress.  A pass of each arm's lock to join it, and one to leave it. An arm that is served while the select looks at
+//            its arms costs no more. A thread that serves passes over the arms of a select that another arm has won.
+// Order.     If several arms can be served at once, the first of the arguments is. So an arm that always can starves
+//            those after it: put rare arms before frequent ones, and take a closed channel out. Otherwise the arm that
+//            is served first.
+// Result.    A std::variant of the results of each arm's own await, by index, and last no_arm: a stop was asked for.
+//            `after` gives done, or cancelled if the service ended.
+// No arms.   A send is none: two selects that meet at a channel without room would each have to claim the other. A
+//            select takes its arms' awaitables by reference: await it where it stands. A named one does not compile.
+// Lifetime.  Whatever its arms name outlives it until its coroutine has gone on, the losing arms' structures too.
+// Errors.    The timer service's std::bad_alloc, unless an arm was served meanwhile. The select has left all lists
+//            then.
+// Destruction of a frame that waits: as awaiter.hpp says. If a frame is dropped after its hand-over, it gives back its
+//            permit or lock; a received value goes with it.
 //
 // Invariants
-//   I1  An arm is served, or a time or a stop ends the wait, by the thread that took the claim: one.
-//   I2  The coroutine goes on behind that thread and the one that suspends it. It leaves each list first: a thread that
-//       finds an arm still listed touches it with the list's lock alone, and finds the claim taken.
+//   I1  One thread ends the wait: the one that took the claim, which has served an arm, or a time's, or a stop's.
+//   I2  The coroutine goes on after that thread and after the one that suspends it. It leaves each list first: a thread
+//       that finds an arm still listed touches it under the list's lock alone, and finds the claim taken.
 //
 // Synchronisation. The arms' locks; second_of_two between the thread that suspends and the one that took the claim.
 //
 // Checked by model_check/coroutines/select_check.cpp. Stressed by stress/coroutines/coroutines_stress.cpp. Tested by
-// limited_test.cpp. R. Griesemer et al., Go's runtime/select.go, has the claim (selectDone), and locks all channels at once.
+// limited_test.cpp. R. Griesemer et al., Go's runtime/select.go, has the claim (selectDone), and locks all channels at
+// once.
 #pragma once
 
 #include <chrono>
@@ -55,7 +58,7 @@
 
 namespace apiary {
 
-// A stop ended the wait.
+// The last alternative of the result: a stop ended the wait.
 struct no_arm {};
 
 // A time, as an arm.
@@ -103,10 +106,10 @@ timed_arm<Service> at_time(Service& s, std::int64_t deadline_ns) {
 }
 
 // An awaiter that also has
-//   bool look()                 takes what can be had at once
-//   joined join(claim&)         puts it into its list, unless it can be served: then takes the claim, and what it wanted
+//   bool look()                 true: it was served at once
+//   joined join(claim&)         joins its list; an arm that can be served takes the claim, and then its value or permit
 //   bool withdraw() noexcept    takes it out of its list; false: another thread did
-//   void give_back() noexcept   what it was given, and its coroutine will not have
+//   void give_back() noexcept   returns what it was given, if its coroutine will not have it
 template <class A, class Sync>
 concept select_arm = std::derived_from<A, waiter<Sync>> && requires(A& a, claim<Sync>& by) {
     { a.look() } -> std::same_as<bool>;
@@ -118,7 +121,7 @@ concept select_arm = std::derived_from<A, waiter<Sync>> && requires(A& a, claim<
 
 namespace detail {
 
-// An awaiter where it stands, or the one that a call such as channel's receive makes, here.
+// A reference to an awaiter, or the awaiter that a call such as channel's receive makes, here.
 template <class Awaitable>
 struct arm_place {
     Awaitable& it;
@@ -171,12 +174,12 @@ public:
                 arm.begin(this->by_way_of(*this));
                 last = arm.join(*this);
                 if (last != joined::waits) return true;
-                ++joined_;
+                joined_.write(joined_.read() + 1);
                 return false;
             });
             if (last == joined::served) return false;
         } catch (...) {
-            // The service may have dropped the job already, and that has taken the claim.
+            // The service may have dropped the job already, and the drop has taken the claim then.
             if (this->take(*this) || this->winner() == joining) {
                 settle();
                 throw;
@@ -191,17 +194,17 @@ public:
     }
 
 private:
-    // Until f answers true; whether it did.
+    // Calls f for each arm until it answers true. Whether it did.
     template <class F>
     bool any(F f) {
         return std::apply([&f](auto&... place) { return (f(place.it) || ...); }, arms_);
     }
     bool won(const waiter<Sync>& arm) const { return this->winner() == &arm; }
 
-    // I2. The claim first: where none has it the frame goes, and nobody is to bring it back meanwhile.
+    // I2. It takes the claim first: if no arm has it, the frame goes, and nothing may bring it back meanwhile.
     void settle() noexcept {
         (void)this->take(*this);
-        std::size_t left = joined_;
+        std::size_t left = joined_.read();
         (void)any([&](auto& arm) {
             if (left == 0) return true;
             --left;
@@ -219,14 +222,14 @@ private:
         }
     }
 
-    // By the thread that took the claim.
+    // Called by the thread that took the claim.
     void resume(job<Sync>&) noexcept override { over(); }
     void over() noexcept {
         if (suspended_and_over_.second()) this->finish();
     }
 
     std::tuple<arm_place<Awaitable>...> arms_;
-    std::size_t joined_ = 0;  // so many of the first, by the thread that suspends
+    typename Sync::template cell<std::size_t> joined_{0};  // of the first arms; counted by the thread that suspends
     second_of_two<Sync> suspended_and_over_;
 };
 

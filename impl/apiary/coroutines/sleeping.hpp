@@ -3,20 +3,20 @@
 //     const awaited how = co_await sleep_for(timers, 5ms);
 //     if (how == awaited::cancelled) co_return;
 //
-// When to use it. With any timer service (timer_service.hpp). When not: to wait for something else
-// with a timeout (limited.hpp, select.hpp; for what has none, ask its stop token to stop from a timer).
+// When to use it. With any timer service (timer_service.hpp). When not: to wait for something else with a timeout
+// (limited.hpp, select.hpp; for an await without one, a timer asks its stop token).
 //
-// Threads.   The coroutine goes on where its home brings it, told by a thread of the service's.
-// Result.    done: the deadline has passed, and not before. cancelled: a stop was asked for, or the
-//            service ended.
-// Time.      Deadlines are nanoseconds of the service's clock. A deadline in the past, and a delay of
-//            none or less, do not suspend; a delay beyond the clock's range ends by a cancel alone.
+// Threads.   A thread of the service brings the coroutine back; it goes on where its home says.
+// Result.    done: the deadline has passed, and not before. cancelled: a stop was asked for, or the service ended.
+// Time.      Deadlines are nanoseconds of the service's clock. A deadline in the past, and a delay of zero or less, do
+//            not suspend. A delay beyond the clock's range ends by a cancel alone.
+// Errors.    The service's std::bad_alloc leaves the await.
 //
 // Invariants
 //   I1  The service ends the job once, run or dropped; that ends the await, once.
 //
-// Synchronisation. The service's, for its job; second_of_two for the coroutine: the
-// service may end the job before it is suspended.
+// Synchronisation. The service's, for its job; second_of_two for the coroutine: the service may end the job before the
+// coroutine is suspended.
 //
 // Checked by model_check/coroutines/sleep_check.cpp. Tested by sleep_test.cpp.
 #pragma once
@@ -41,7 +41,7 @@ public:
     sleeping(Service& s, std::int64_t deadline_ns) : ends(&end_it), service_(s), deadline_ns_(deadline_ns) {}
     ~sleeping() {
         if (this->left()) {
-            forgotten_ = true;
+            forgotten_.write(true);
             service_.cancel(timed_);
         }
     }
@@ -60,7 +60,7 @@ public:
 private:
     static bool end_it(job<sync>& self, job_end how, any_worker*) {
         auto& mine = static_cast<sleeping&>(self);
-        if (mine.forgotten_) return true;
+        if (mine.forgotten_.read()) return true;
         mine.how.write(how == job_end::run ? awaited::done : awaited::cancelled);
         if (mine.suspended_and_over_.second()) mine.finish();
         return true;
@@ -69,7 +69,7 @@ private:
     Service& service_;
     const std::int64_t deadline_ns_;
     typename Service::timed timed_;
-    bool forgotten_ = false;  // its frame goes
+    typename sync::template cell<bool> forgotten_{false};  // true: its frame goes
     second_of_two<sync> suspended_and_over_;
 };
 

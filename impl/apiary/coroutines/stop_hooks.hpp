@@ -1,31 +1,31 @@
 // stop_hooks: the waits that end when a stop is asked for.
 //
-//   if (!hooks.add(h, &cancel_it)) …              // a stop was asked for before: nobody will call
-//   hooks.remove(h);                              // behind it nobody calls, nor is in the call
+//   if (!hooks.add(h, &cancel_it)) …              // a stop was asked for before: nothing will call
+//   hooks.remove(h);                              // after it nothing calls, nor is a call under way
 //   hooks.ask();                                  // calls each once
 //
-// When to use it. For awaits, by their awaiter (awaiter.hpp): one for each thread that runs coroutines, so that
-// threads seldom meet at it. When not: for whatever else a stop ends; std::stop_callback keeps its source alive, and
-// this does not.
+// When to use it. For awaits, by their awaiter (awaiter.hpp): one for each thread that runs coroutines, so that threads
+// seldom meet at it. When not: for anything else that a stop ends; std::stop_callback keeps its source alive, and this
+// does not.
 //
-// Why not std::stop_callback for each await: in libstdc++ 12 one costs six locked instructions from
-// its making to its end (two for the count of its source's owners), and this costs two.
+// Why not std::stop_callback for each await: in libstdc++ 12 one costs six locked instructions from its making to its
+// end (two for the count of its source's owners), and this costs two.
 //
 // Threads.   all: any. remove: once for each add that was true.
-// Progress.  add, remove: a brief_lock, held for a few steps. remove waits for a call of its hook that is under way
-//            on another thread, and not for one below on its own stack: what a call lets go on may go on inside it.
+// Progress.  add, remove: a brief_lock, held for a few steps. remove waits for a call of its hook that is under way on
+//            another thread, and not for one further down its own stack: a coroutine that a call lets go on may go on
+//            inside that call.
 // Order.     Calls are made one at a time, without the lock, in the order of the adds.
-// Lifetime.  It outlives the removes of all hooks that were added, and the return of ask: so it is not destroyed inside
-//            a call.
-// Bad input. Asked twice: the second ask answers false, at once, and the calls may still be under way.
+// Lifetime.  It outlives the removes of all hooks that were added, and the return of ask: so no call may destroy it.
+// Bad input. The second ask answers false at once; the calls may still be under way.
 //
 // Invariants
 //   I1  A hook is called once at most: the thread that asks takes it off the list, with the lock.
-//   I2  Behind the first ask nothing is added.
+//   I2  After the first ask nothing is added.
 //
-// Synchronisation. By the lock; and
-//   S1  ask, behind a call: store (release) to running_, none or the next -> remove: acquire. What the call did to
-//       the frame comes before the frame goes on.
+// Synchronisation. The lock; and
+//   S1  ask, after a call: store (release) to running_, none or the next -> remove: acquire. What the call did to the
+//       frame comes before the frame goes on.
 //
 // Checked by model_check/coroutines/stop_hooks_check.cpp and waiter_check.cpp. N. Josuttis et al., P0660R10, 2019, has
 // the rules of std::stop_callback, which these are.
@@ -44,7 +44,7 @@ namespace apiary {
 template <class Sync>
 class stop_hooks;
 
-// Made for each await, and written only where it waits: it begins without a value.
+// Each await has one, and writes it only if it waits: so it begins without a value.
 template <class Sync = real_sync>
 class stop_hook {
 public:
@@ -80,20 +80,21 @@ public:
         h.of_.write(this);
         h.listed_.write(true);
         const inside_it inside(lock_);
-        if (asked_) return false;
+        if (asked_.read()) return false;
         all_.append(&h);
         return true;
     }
 
-    // From where it was added.
+    // From the hooks to which it was added.
     static void remove(hook& h) { h.of_.read()->take_out(h); }
 
-    // False: another did.
+    // False: another call asked before.
     bool ask() {
         hook* next;
         {
             const inside_it inside(lock_);
-            if (std::exchange(asked_, true)) return false;
+            if (asked_.read()) return false;
+            asked_.write(true);
             next = take_first();
         }
         asking me{this, Sync::template current<asking>()};
@@ -123,14 +124,14 @@ private:
                 return;
             }
         }
-        // What this thread's own ask took is over, or is below on this very stack.
+        // A call that this thread's own ask made is over, or is further down this very stack.
         for (const asking* a = Sync::template current<asking>(); a != nullptr; a = a->outer)
             if (a->of == this) return;
         if (running_.load(std::memory_order_acquire) != &h) return;  // S1
         Sync::reach("stop_hooks.waited_for_the_call");
         Sync::spin_until(running_, [&h](hook* r) { return r != &h; });  // S1
     }
-    // With the lock. It is running from here on.
+    // With the lock held. The hook counts as running from here on.
     hook* take_first() {
         hook* const first = all_.front();
         if (first == nullptr) return nullptr;
@@ -143,11 +144,11 @@ private:
     brief_lock<Sync> lock_;
     typename Sync::template atomic<hook*> running_;
     // By lock_.
-    bool asked_ = false;
+    typename Sync::template cell<bool> asked_{false};
     linked_list<hook> all_;
 };
 
-// Those of what one token stops. Not destroyed inside a call of its hooks.
+// The hooks of all awaits that one token stops. No call of its hooks may destroy it.
 template <class Sync = real_sync>
 class token_hooks {
     struct asks {

@@ -1,13 +1,14 @@
 // timer_service: what sleeping coroutines need of a clock and a thread, as a seam.
 //
 //   now_ns()               the clock of its deadlines.
-//   at(deadline, t, job)   runs the job when the deadline has come, on a thread of the service's;
-//                          `t` is what the service keeps of it, and lies in the caller's frame. The
-//                          job is run or dropped, once, and `t` is not touched from then on: dropped
-//                          where it is cancelled, where the service ends before, and at once where
-//                          it has ended. Throws std::bad_alloc; the job may then be dropped or not.
-//   cancel(t)              drops the job unless it has been run or dropped. From any thread, once
-//                          `at` has returned; may come behind the job's end, while `t` lives.
+//   at(deadline, t, job)   runs the job on a thread of the service when the deadline has come. `t` is the service's
+//   record
+//                          of it, and lies in the caller's frame. The job is run or dropped, once, and `t` is not
+//                          touched from then on. It is dropped if it is cancelled, if the service ends before, and at
+//                          once if the service has ended. Throws std::bad_alloc; the job may then be dropped or not.
+//   cancel(t)              drops the job unless it has been run or dropped. From any thread, once `at` has returned;
+//   while
+//                          `t` lives it may come after the job's end.
 //
 //   timer_thread     on a timer heap, with a thread of its own (timer_thread.hpp)
 //   delayed_posts    on a scheduler's post_delayed (delayed_posts.hpp)

@@ -5,27 +5,25 @@
 //     … co_await sleep_for(timers, 5ms); …
 //     timers.stop();  t.join();
 //
-// With a driver that watches descriptors, such as epoll_driver, it is what readable.hpp needs, too.
+// With a driver that watches descriptors, such as epoll_driver, it is also the service that readable.hpp needs.
 //
-// When to use it. For coroutines whose scheduler has no timers. When not: on a hive, whose workers
-// keep timers of their own (delayed_posts); for jobs that take long: they all run on the one
-// thread.
+// When to use it. For coroutines whose scheduler has no timers. When not: on a hive, whose workers keep timers of their
+// own (delayed_posts); for jobs that take long: they all run on the one thread.
 //
-// Threads.   at, cancel, stop, now_ns: any; also the jobs. run, run_due: one.
-// Progress.  A mutex, held for O(log n) steps and never while a job runs. at wakes the thread when its
-//            deadline is the earliest.
+// Threads.   at, cancel, stop, now_ns: any, and the jobs themselves. run, run_due: one.
+// Progress.  A mutex, held for O(log n) steps and never while a job runs. at wakes the thread if its deadline is the
+//            earliest.
 // Order.     By deadline; equal deadlines in the order of the calls.
-// Bad input. A deadline in the past runs on the thread, at once. at behind stop: dropped. stop twice: as
-//            once. Destroyed with timers in it, stopped or not: they are dropped.
+// Bad input. A job whose deadline has passed runs on the thread at once. at drops its job after a stop. A second stop
+//            changes nothing. If it is destroyed with timers in it, stopped or not, they are dropped.
 //
 // Invariants
-//   I1  A timer is in the heap, or the thread that took it out ends its job: the one that runs, or
-//       the one that cancels.
-//   I2  A thread that adds the earliest deadline, or stops, wakes the running thread behind that;
-//       the driver keeps a wake that comes before its wait.
+//   I1  A timer is in the heap, or the thread that took it out ends its job: the one that runs, or the one that
+//       cancels.
+//   I2  A thread that adds the earliest deadline, or stops, wakes the running thread after that; the driver keeps a
+//       wake that comes before its wait.
 //
-// Synchronisation. By the mutex; the driver's wake (driver.hpp) brings no more than a look at the
-// heap.
+// Synchronisation. The mutex; the driver's wake (driver.hpp) only causes a look at the heap.
 //
 // Checked by model_check/coroutines/sleep_check.cpp. Tested by sleep_test.cpp.
 #pragma once
@@ -47,7 +45,7 @@ public:
     struct timed {
         std::int64_t deadline_ns = 0;  // all by mutex_
         timer_handle handle;
-        job<Sync>* what = nullptr;
+        typename Sync::template cell<job<Sync>*> what{nullptr};
     };
 
     timer_thread() = default;
@@ -63,11 +61,11 @@ public:
         bool refused, earliest;
         {
             const typename Sync::lock held(mutex_);
-            refused = stopped_;
+            refused = stopped_.read();
             earliest = !refused && deadline_ns < heap_.next_deadline();
             if (!refused) {
                 t.deadline_ns = deadline_ns;
-                t.what = &what;
+                t.what.write(&what);
                 t.handle = heap_.add(&t);
             }
         }
@@ -82,12 +80,12 @@ public:
             mine = heap_.cancel(t.handle);
         }
         if (mine != nullptr)
-            mine->what->drop();  // I1
+            mine->what.read()->drop();  // I1
         else
             Sync::reach("timer_thread.cancelled_too_late");
     }
 
-    // Blocks until stop, and has then dropped what is left.
+    // Blocks until stop, and then drops the timers that are left.
     void run() {
         for (std::int64_t next; (next = run_due()) != ended;) {
             driver_.wait(next);
@@ -97,8 +95,7 @@ public:
         end_all();
     }
 
-    // What run does between its waits: runs what is due, and tells when to look again; `ended`:
-    // never.
+    // What run does between its waits: runs the jobs that are due, and returns when to look again; `ended`: never.
     static constexpr std::int64_t ended = -1;
     std::int64_t run_due() {
         std::int64_t next;
@@ -109,19 +106,20 @@ public:
     void stop() {
         {
             const typename Sync::lock held(mutex_);
-            stopped_ = true;
+            stopped_.write(true);
         }
         driver_.wake();  // I2
     }
 
 private:
-    // The next job that is due; null: none, and `next` says when to look again.
+    // The next job that is due; null: none is, and `next` says when to look again.
     job<Sync>* take(std::int64_t& next) {
         const std::int64_t now = clock_.now_ns();
         const typename Sync::lock held(mutex_);
-        next = stopped_ ? ended : heap_.next_deadline();
-        timed* const t = stopped_ ? nullptr : heap_.pop_due(now);
-        return t == nullptr ? nullptr : t->what;
+        const bool stopped = stopped_.read();
+        next = stopped ? ended : heap_.next_deadline();
+        timed* const t = stopped ? nullptr : heap_.pop_due(now);
+        return t == nullptr ? nullptr : t->what.read();
     }
 
     void end_all() {
@@ -129,10 +127,10 @@ private:
             job<Sync>* left;
             {
                 const typename Sync::lock held(mutex_);
-                stopped_ = true;
+                stopped_.write(true);
                 timed* const t = heap_.pop();
                 if (t == nullptr) return;
-                left = t->what;
+                left = t->what.read();
             }
             left->drop();
         }
@@ -142,7 +140,7 @@ private:
     Driver driver_;
     typename Sync::mutex mutex_;
     timer_heap<timed, Sync> heap_;  // by mutex_
-    bool stopped_ = false;
+    typename Sync::template cell<bool> stopped_{false};  // by mutex_
 };
 
 }  // namespace apiary

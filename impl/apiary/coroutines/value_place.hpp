@@ -1,13 +1,13 @@
-// value_place: room for one value, which is there or not; its user knows.
+// value_place: room for one value. Its user knows whether the value is there.
 //
-// When to use it. Where a value lies until it is taken, once, and something else tells whether it is there. When not: else;
+// When to use it. For a value that is taken once, if something else tells whether it is there. When not: otherwise;
 // std::optional tells by itself.
 //
-// Why not std::optional: g++ 12 makes one on the stack and copies it by whole words. A word that was written as
-// two, or as a byte, is waited for by the load behind it; that was half of the price of a value through a channel.
+// Why not std::optional: g++ 12 makes one on the stack and copies it by whole words. A load of a word waits for the two
+// stores, or the byte store, that wrote it; that was half of the price of a value through a channel.
 //
 // Threads.   One at a time, and the engines see two that meet.
-// Lifetime.  A place that ends has no value: what is still there is dropped before.
+// Lifetime.  A place has no value when it ends: its user takes or drops the value before.
 //
 // Checked by model_check/coroutines/channel_check.cpp. Tested by channel_test.cpp.
 #pragma once

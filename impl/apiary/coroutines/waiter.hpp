@@ -1,34 +1,33 @@
-// waiter: a coroutine that waits in some structure's list, until one thread lets it go on: the one
-// that completes the await, or the one that cancels it. It lies in the coroutine's frame.
+// waiter: a coroutine that waits in some structure's list, until one thread lets it go on: the one that completes the
+// await, or the one that cancels it. It lies in the coroutine's frame.
 //
 //   w.begin(promise.suspended_here());
-//   {lock; list.append(w);}               // await_suspend; the last that it does: the unlock publishes
+//   {lock; list.append(w);}               // await_suspend; its last step: the unlock publishes
 //
 //   {lock; mine = list.take(w);}          // or take_first, take_first_that_wins: the thread that took it has won
 //   if (mine) w.finish();                 // without the lock
 //
-// When to use it. Inside an awaitable (awaiter.hpp has the rest of one). When not: for a thread
-// that waits; thread_latch blocks.
+// When to use it. Inside an awaitable (awaiter.hpp has the rest of one). When not: for a thread that waits;
+// thread_latch blocks.
 //
-// Threads.   begin: the awaiting thread. append, take, take_first, take_first_that_wins, takes_its_claim: with the lock of
-//            the structure.
-//            finish: the thread that took it.
-// Progress.  finish: wait-free, but for what brings the coroutine back (home).
-// Lifetime.  Behind the lock of its append the waiter is no longer the awaiting thread's, and behind
-//            finish nobody's: the frame may have ended. What it awaits may go with it (behind the await, not
-//            before: a late cancel looks at it), while the thread that suspended it is still inside that
-//            unlock: so the lock bears destruction once another thread could take it.
+// Threads.   begin: the awaiting thread. append, take, take_first, take_first_that_wins, takes_its_claim: with the lock
+//            of the structure. finish: the thread that took it.
+// Progress.  finish: wait-free, except for the home that brings the coroutine back.
+// Lifetime.  After the unlock of its append the waiter no longer belongs to the awaiting thread, and after finish to no
+//            thread: the frame may have ended. The awaited structure may go with it (after the await, not before: a
+//            late cancel looks at it), while the thread that suspended it is still inside that unlock. So the lock
+//            bears destruction once another thread could take it.
 //
 // Invariants
 //   I1  A waiter is taken once: `listed` turns to `out` under the lock. So one thread finishes it.
-//   I2  A waiter with a claim (claim.hpp) is handed out behind the take of that claim; one that lost it leaves the list,
-//       and nobody finishes it.
+//   I2  A waiter with a claim (claim.hpp) is handed out after the take of that claim. One that lost it leaves the list,
+//       and no thread finishes it.
 //
-// Synchronisation. The lock's, or where a service ends the wait second_of_two's: the thread that finishes a waiter sees
+// Synchronisation. The lock's, or second_of_two's if a service ends the wait: the thread that finishes a waiter sees
 // the frame as it was left.
 //
-// Checked by model_check/coroutines/waiter_check.cpp. Tested by async_semaphore_test.cpp. L. Baker,
-// "C++ Coroutines: Understanding operator co_await", 2017, has the danger; exhibits C06, C07, C09.
+// Checked by model_check/coroutines/waiter_check.cpp. Tested by async_semaphore_test.cpp. L. Baker, "C++ Coroutines:
+// Understanding operator co_await", 2017, has the danger; exhibits C06, C07, C09.
 #pragma once
 
 #include <cstdint>
@@ -40,10 +39,10 @@
 
 namespace apiary {
 
-// How an await ended, or a call that would have to wait.
+// How an await ended. would_wait: a call that does not wait (try_send, try_receive) would have to.
 enum class awaited { done, cancelled, closed, would_wait, timed_out };
 
-// Whether a waiter lies in a list, and what takes it first needs.
+// Whether a waiter lies in a list, and whether its claim must be taken first.
 enum class listing : std::uint8_t { out, alone, with_claim };
 
 template <class Sync = real_sync>
@@ -53,7 +52,7 @@ public:
     waiter(const waiter&) = delete;
     waiter& operator=(const waiter&) = delete;
 
-    // Before anybody is told of the waiter.
+    // Before any other thread can know of the waiter.
     void begin(suspended<Sync> coroutine) { coroutine_.write(coroutine); }
 
     void finish() {
@@ -62,14 +61,14 @@ public:
         coroutine.resume();
     }
 
-    // For a waiter that was begun with a claim as its home. False: another has it.
+    // For a waiter that was begun with a claim as its home. False: another waiter has the claim.
     [[nodiscard]] bool takes_its_claim() {
         if (static_cast<claim<Sync>*>(coroutine_.read().where)->take(*this)) return true;
         Sync::reach("waiter.passed_over");
         return false;
     }
 
-    // By the thread that took it, before it finishes it; or by the awaiting one, which need not wait.
+    // Written by the thread that took the waiter, before it finishes it; or by an awaiting thread that need not wait.
     typename Sync::template cell<awaited> how;
 
     // For lists.
@@ -78,14 +77,14 @@ public:
 
 protected:
     ~waiter() = default;
-    // The same coroutine, brought back by way of `h`.
+    // The same coroutine; `h` brings it back.
     suspended<Sync> by_way_of(home<Sync>& h) { return {coroutine_.read().what, &h}; }
 
 private:
     typename Sync::template cell<suspended<Sync>> coroutine_;
 };
 
-// Those that wait, in order of arrival; under its structure's lock.
+// The waiters of a structure, in order of arrival. All calls: with the structure's lock held.
 template <class Waiter>
 class wait_list {
 public:
@@ -111,7 +110,7 @@ public:
         if (first != nullptr) (void)take(*first);
         return first;
     }
-    // The same of a list in which some wait with a claim: the first that is to be served.
+    // The same for a list in which some wait with a claim: the first that is to be served.
     [[nodiscard]] Waiter* take_first_that_wins() {
         auto* const first = static_cast<Waiter*>(all_.front());
         if (first != nullptr) [[unlikely]] {
@@ -136,7 +135,7 @@ private:
     linked_list<typename Waiter::node> all_;
 };
 
-// Those that one thread has taken, until it has let go of the lock.
+// The waiters that one thread has taken, until it has released the lock.
 template <class Sync>
 class taken_waiters {
 public:

@@ -29,8 +29,7 @@
 //       steal's compare-exchange. Store buffering: of an owner and a thief that want the same last element, at least
 //       one sees the other. No fence: on x86 the store is one exchange, where a store and a fence after it cost two
 //       trips, and the thief pays nothing. A pop that sees one element alone takes it at the top and needs neither:
-//       `bottom` stays, and
-//       I2 alone decides.
+//       `bottom` stays, and I2 alone decides.
 //   S4  steal: compare-exchange top (seq_cst) -> push: load top (acquire). The thief has read slot t before the owner
 //       may reuse it.
 //   S5  A pusher issues a light fence before it checks for sleepers; a worker that announces its sleep issues a heavy

@@ -13,10 +13,10 @@
 // Order.    The owner runs the newest first; thieves take the oldest. A thief of half runs the oldest and then, like
 //           its own, the newest of the tasks that it took.
 // Fairness. A worker runs its oldest task after a number of its own tasks (fairness.hpp), so the k-th oldest waits at
-// most k
-//           times as long. A theft of half does not change that: the thief had no task of its own, so fewer older tasks
-//           are in front of those that it took than before. A full steal-half queue sends its older half to the pool,
-//           after the tasks that wait there; a full deque sends the task that does not fit, and keeps the older ones.
+//           most k times as long. A theft of half does not change that: the thief had no task of its own, so fewer
+//           older tasks are in front of those that it took than before. A full steal-half queue sends its older half to
+//           the pool, after the tasks that wait there; a full deque sends the task that does not fit, and keeps the
+//           older ones.
 //
 // Why a worker that looks before it sleeps misses nothing (idle_set S2)
 //   After every push the worker that pushed issues a light fence and looks at the idle word: in worker::post_local by

@@ -212,7 +212,7 @@ struct own_stop_ends_a_wait : pool_scenario<Sync> {
     };
     async_event<Sync> never;
     std::optional<own_root> root;
-    co_outcome<void> outcome;
+    co_outcome<void, Sync> outcome;
     typename Sync::template atomic<bool> begun{false}, asked{false};
     typename base::template task<> waits() {
         begun.store(true, std::memory_order_release);
@@ -321,7 +321,7 @@ struct offer_wakes_a_sleeper : pool_scenario<Sync> {
     using base = pool_scenario<Sync>;
     typename Sync::template atomic<bool> gate{false};
     std::optional<co_root<Sync>> root;
-    co_outcome<void> outcome;
+    co_outcome<void, Sync> outcome;
     offer_wakes_a_sleeper() : base(2) {
         root.emplace(
             *this->pool, std::stop_token(), [](co_root<Sync>&) noexcept {},

@@ -67,7 +67,7 @@ struct frames : co_root<Sync> {
     using task = co_task<T, Sync>;
 
     bare_pool<Sync, Workers> pool;
-    co_outcome<void> outcome;
+    co_outcome<void, Sync> outcome;
     std::array<typename Sync::template cell<int>, Branches> written;
     // Goes with the frame of its branch, which must be before the parent goes on.
     struct parameter {
@@ -298,7 +298,7 @@ struct contenders {
     } pool;
     std::array<co_context<Sync>, 2> contexts;
     std::optional<co_root<Sync>> root;
-    co_outcome<void> outcome;
+    co_outcome<void, Sync> outcome;
     std::atomic<unsigned> went_on = 0;
 
     contenders() {

@@ -10,28 +10,29 @@
 //     pool.start();
 //     std::uint64_t n = apiary::sync_wait(pool, fib(20));
 //
-// When to use it. For whatever runs on a coro_pool. When not: for a result that several await, or that is
-// asked for later; a task is awaited once, by the coroutine that goes on with it.
+// When to use it. For whatever runs on a coro_pool. When not: for a result that several await, or that is asked for
+// later; a task is awaited once, by the coroutine that goes on with it.
 //
-// co_await child() runs the child on this worker, and the parent behind it: no other worker is asked,
-// nothing is allocated but the child's frame, and the stack does not grow, however deep the calls.
-// What is no awaitable of this project may resume its coroutine on any thread. A frame between
-// (come_home below) takes that, and the coroutine goes on in its own pool.
+// co_await child() runs the child on this worker, and the parent after it: no other worker is asked, nothing is
+// allocated but the child's frame, and the stack does not grow, however deep the calls. An awaitable from outside this
+// project may resume its coroutine on any thread. A frame between (come_home below) takes that, and the coroutine goes
+// on in its own pool.
 //
-// Threads.   A task belongs to one thread at a time. A coroutine may be resumed by another worker behind
-//            each co_await: keep no thread_local across one, and no lock.
-// Errors.    An exception leaves co_await in the awaiter. Awaiting a task that was moved from, or awaited
-//            before, throws std::logic_error.
-// Lifetime.  A task that nobody awaits destroys its frame, which has never run, and so do the tasks among its arguments: in the
-//            order of the language, but that those nested more than 64 deep go when the outermost is gone (drop_unbegun): what
-//            holds such a task may then be gone before the task's own arguments are. The frame of one that
-//            runs destroys itself at its end, before its awaiter goes on. A task is lazy: what its arguments refer to
-//            must live when it runs, and what a lambda captures lies in the lambda, not in the frame. So spawn and fork
-//            take the lambda itself, and keep it: pool.spawn([x]() -> co_task<> { … }), without the call.
+// Threads.   A task belongs to one thread at a time. After each co_await another worker may run the coroutine: keep no
+//            thread_local across one, and no lock.
+// Errors.    An exception leaves co_await in the awaiter. std::logic_error: the awaited task was moved from, or awaited
+//            before. std::bad_alloc: no memory for the frame; it leaves the call that makes the task.
+// Lifetime.  A task that is never awaited destroys its frame, which has never run, and so do the tasks among its
+//            arguments, in the order of the language, except that those nested more than 64 deep go when the outermost
+//            is gone (drop_unbegun): the holder of such a task may then be gone before the task's own arguments are.
+//            The frame of a task that runs destroys itself at its end, before its awaiter goes on. A task is lazy:
+//            whatever its arguments refer to must live when it runs, and the captures of a lambda lie in the lambda,
+//            not in the frame. So spawn and fork take the lambda itself, and keep it: pool.spawn([x]() -> co_task<> { …
+//            }), without the call.
 // Memory.    A frame each (frame_storage.hpp); in the steady state no heap call.
 //
-// Checked by model_check/schedulers/coro_pool. Tested by tests/. Source: seed 003; Baker, "C++ coroutines:
-// understanding symmetric transfer", 2020.
+// Checked by model_check/schedulers/coro_pool. Tested by tests/. Source: Baker, "C++ coroutines: understanding
+// symmetric transfer", 2020.
 #pragma once
 
 #include <concepts>
@@ -75,20 +76,20 @@ public:
     }
 
     bool empty() const { return begins_ == nullptr; }
-    // std::logic_error: it is empty.
+    // Throws std::logic_error if it is empty.
     [[gnu::always_inline]] void must_be_there() const {
         if (begins_ == nullptr) [[unlikely]]
             throw_begun();
     }
-    // For awaiters and pools: from here on the frame is the caller's. Its result will lie in `out`.
-    [[gnu::always_inline]] promise_type& begin_into(co_outcome<T>& out) {
+    // For awaiters and pools: the frame belongs to the caller from here on. Its result will lie in `out`.
+    [[gnu::always_inline]] promise_type& begin_into(co_outcome<T, Sync>& out) {
         must_be_there();
         begins_->result_goes_to(&out);
         return *std::exchange(begins_, nullptr);
     }
-    // Likewise, and null when there is none.
+    // Likewise; null if it is empty.
     [[gnu::always_inline]] promise_type* release() { return std::exchange(begins_, nullptr); }
-    // As a branch that has no outcome: the group gets its exception.
+    // As a branch without an outcome: the group gets its exception.
     promise_type& begin_into(co_error_group<Sync>&)
         requires std::is_void_v<T>
     {
@@ -127,11 +128,11 @@ public:
     [[gnu::always_inline]] T await_resume() { return out_.take(); }
 
 private:
-    co_outcome<T> out_;
+    co_outcome<T, Sync> out_;
     co_promise<T, Sync>& child_;
 };
 
-// g++ 12 copies an awaiter that it is given by reference, into the frame.
+// g++ 12 copies an awaiter that it gets by reference into the frame.
 template <class A>
 struct by_reference {
     A* awaiter;
@@ -158,7 +159,7 @@ template <class A>
 }
 template <class A>
 using awaiter_type = std::remove_cvref_t<decltype(awaiter_of(std::declval<A>()))>;
-// Of an rvalue reference, which may end with the awaiter, the value.
+// The value, for an rvalue reference, which may end with the awaiter.
 template <class R>
 using kept_result = std::conditional_t<std::is_rvalue_reference_v<R>, std::remove_cvref_t<R>, R>;
 template <class A>
@@ -187,14 +188,14 @@ struct known {
     T await_resume() const noexcept { return value; }
 };
 
-// Awaits what may come back anywhere, and ends in the pool where it began.
+// Awaits an awaitable that may come back anywhere, and ends in the pool where it began.
 template <class Sync, class A>
 co_task<await_result<A>, Sync> come_home(A&& awaitable) {
     co_await end_at<Sync>{co_context<Sync>::here()->host()};
     co_return co_await as_it_is<A>{std::forward<A>(awaitable)};
 }
 
-// Keeps the callable, and what it has captured, until its coroutine has ended.
+// Keeps the callable and its captures until its coroutine has ended.
 template <class F, class Sync>
 concept makes_task = requires(F& f) {
     { f() } -> std::same_as<co_task<void, Sync>>;
@@ -204,7 +205,7 @@ co_task<void, Sync> calls(F f) {
     co_await f();
 }
 
-// Not suspended, as a rule: then the frame goes without another call.
+// As a rule the coroutine is not suspended here, and its frame goes without another call.
 template <class Sync>
 struct co_final {
     co_frame<Sync>& frame;
@@ -216,15 +217,15 @@ struct co_final {
     void await_resume() const noexcept {}
 };
 
-// Where a promise puts its result.
+// The part of a promise that knows where its result goes.
 template <class T, class Sync>
 class co_result_of : public co_frame<Sync> {
 public:
-    void result_goes_to(co_outcome<T>* out) { out_ = out; }
+    void result_goes_to(co_outcome<T, Sync>* out) { out_ = out; }
     [[gnu::noinline, gnu::cold]] void unhandled_exception() noexcept { out_->fail(std::current_exception()); }
 
 protected:
-    co_outcome<T>* out_;
+    co_outcome<T, Sync>* out_;
 };
 
 }  // namespace detail
@@ -256,7 +257,7 @@ template <class T, class Sync>
 class co_promise : public co_promise_base<T, Sync> {
 public:
     co_promise() {
-        // What lets co_frame find its own handle.
+        // So co_frame finds its own handle.
         static_assert(alignof(co_promise) == alignof(co_frame<Sync>));
         // g++ 12 may misplace the promise by eight bytes (coroutines/README.md).
         if (reinterpret_cast<std::uintptr_t>(this) % alignof(std::max_align_t) != 0) [[unlikely]]
@@ -310,7 +311,7 @@ private:
     }
 };
 
-// co_await this_frame(): what a co_scope is made with.
+// co_await this_frame(): the argument of a co_scope.
 inline detail::this_frame_tag this_frame() { return {}; }
 
 }  // namespace apiary

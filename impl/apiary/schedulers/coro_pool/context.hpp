@@ -1,25 +1,26 @@
-// co_context: what coroutines see of the worker that runs them: its ready work, its private branches,
-// and the way from one coroutine to the next.
+// co_context: what coroutines see of the worker that runs them: its ready work, its private branches, and the way from
+// one coroutine to the next.
 //
-// When to use it. As the ready work of a pool's workers. When not: by users of coroutines.
+// When to use it. As the ready work of a pool's workers. When not: in programs that use coroutines.
 //
-// What a worker has ready is, newest first: its slot, its private branches (fork_list), the branch that it
-// offers, its deque. A branch is private until a hungry worker asks; then the oldest is offered to
-// all, and its thief runs it as it runs any stolen job. Behind an interval of the engine the oldest has a turn, the
-// branch and what is in the deque alternately: so neither waits for ever behind new branches.
+// A worker's ready work is, newest first: its slot, its private branches (fork_list), the branch that it offers, its
+// deque. A branch is private until a hungry worker asks; then the oldest is offered to all, and its thief runs it like
+// any stolen job. After an interval of the engine the oldest has a turn, alternately the branch and the deque's: so
+// neither waits for ever while new branches come.
 //
-// From one coroutine to the next: symmetric transfer. Every `most_transfers`th unwinds the worker's
-// stack instead, and go() resumes the next. Where the compiler makes no tail calls (g++ without
-// optimisation, or under ThreadSanitizer) each transfer is a call, so this bounds the stack in every build.
+// From one coroutine to the next: symmetric transfer. Every `most_transfers`th transfer unwinds the worker's stack
+// instead, and go() resumes the next. If the compiler makes no tail calls (g++ without optimisation, or under
+// ThreadSanitizer), each transfer is a call, so this bounds the stack in every build.
 //
-// A coroutine of high priority (lanes.hpp) makes what runs here stand back at its next resumption: it goes
-// into the queue of its own priority, and the worker's loop takes the newcomer first.
+// A coroutine of high priority (lanes.hpp) makes the one that runs here stand back at its next resumption: that one
+// goes into the queue of its own priority, and the worker's loop takes the newcomer first.
 //
-// Threads.   here(), and all that no word is said of: the worker's own. steal_from: on a victim; hurry, ask, the looks: any.
-// Progress.  Wait-free, but for the deque's growth and a wake.
+// Threads.   here(), and every call not named here: the worker's own. steal_from: on a victim. hurry, ask, the looks:
+//            any.
+// Progress.  Wait-free, except for the deque's growth and a wake.
 // Synchronisation
-//   S1  hurry: store (release), behind the push into the lane -> meet_the_hurry: exchange (acquire), before the look at
-//       it. A worker that has met a hurry sees what it was for.
+//   S1  hurry: store (release), after the push into the lane -> meet_the_hurry: exchange (acquire), before the look at
+//       it. A worker that has met a hurry sees the coroutine that it was for.
 // Checked by model_check/schedulers/coro_pool.
 #pragma once
 
@@ -55,10 +56,10 @@ class co_context : public ready_work<Sync, chase_lev_deque<job<Sync>*, Sync, co_
 public:
     using task_type = job<Sync>;
 
-    // Of the thread that calls; null where no pool's worker is.
+    // The calling thread's; null if it is no worker of a pool.
     static co_context* here() noexcept { return Sync::template current<co_context>(); }
 
-    // `steals`: others may take from it, and it takes from them.
+    // `steals`: other workers may take from it, and it takes from them.
     void belongs_to(co_host<Sync>& h, unsigned index, bool steals = true) {
         host_ = &h, index_ = index, steals_ = steals;
     }
@@ -79,17 +80,17 @@ public:
             // Branches need not fork, and may be long: a worker that has asked since the last fork gets the oldest now.
             if (list_.asked(next) && !list_.empty()) [[unlikely]]
                 answer();
-            // Behind a resumption, so that each job gets on by one at least, whatever waits.
+            // After a resumption, so that each job makes one at least, whatever waits.
             if (hurried() && next->root_->priority != co_priority::high) [[unlikely]]
                 return stand_back(*next);
         }
     }
-    // The same, behind the end of a frame that was noted already.
+    // The same, after the end of a frame that was noted already.
     void go_on() noexcept {
         frame* const next = next_ != nullptr ? next_ : after_the_frame();
         if (next != nullptr) go(next);
     }
-    // What await_suspend returns to go on with `to`.
+    // await_suspend returns this to go on with `to`.
     [[nodiscard, gnu::always_inline]] std::coroutine_handle<> transfer(frame& to) noexcept {
         if (--transfers_ != 0) [[likely]]
             return to.handle();
@@ -111,13 +112,14 @@ public:
             return answer_and_transfer(to);
         return transfer(to);
     }
-    // What comes behind the end of the frame that runs here: its parent,
+    // After this frame ends, resumes its parent.
     [[gnu::always_inline]] void then(frame& parent) noexcept { next_ = &parent; }
-    // what the end of a root is told to,
+    // After this frame ends, tells its root.
     void then(co_root<Sync>& r) noexcept { root_over_ = &r; }
-    // or, for a branch, in a chain that carries so many: its parent, a sibling, or the end of the chain.
+    // After this branch ends, goes on with its chain, which has counted `done`: with the parent if that is all, else
+    // with a private sibling, else it ends the chain.
     [[gnu::always_inline]] void then(group& g, std::uint32_t done) noexcept {
-        if (done == group::all) return then(*g.waiter);
+        if (done == group::all) return then(*g.waiter.read());
         if (frame* next = newest_of(g)) [[likely]] {
             next->as_.done = done;
             next_ = next;
@@ -126,7 +128,7 @@ public:
         chain_over_ = &g;
         done_ = done;
     }
-    // The same of a branch that this pool counts: its chain ends with it.
+    // The same for a branch that this pool counts: its chain ends with it.
     void then_leave(group& g, std::uint32_t done) noexcept {
         chain_over_ = &g;
         done_ = done;
@@ -134,8 +136,8 @@ public:
     }
     // The parent of a group waits: a chain begins, which carries the parent's share.
     [[nodiscard]] std::coroutine_handle<> join(group& g, frame& waiter, std::uint32_t forked) noexcept {
-        g.waiter = &waiter;
-        g.at = host_;
+        g.waiter.write(&waiter);
+        g.at.write(host_);
         if (frame* next = newest_of(g)) [[likely]] {
             next->as_.done = group::all - forked;
             return transfer(*next);
@@ -166,35 +168,36 @@ public:
         }
         return base::steal_from(victim, any);
     }
-    // The lanes are among what any worker may take, and this is where workers look before they sleep, or end a search.
+    // Any worker may take from the lanes; and here workers look before they sleep or end a search.
     bool deque_looks_empty() { return host_->lanes().look_empty() && (!steals_ || !offers()); }
     bool offers() { return list_.look() != 0 || !base::deque_looks_empty(); }
     void ask() {
         if (steals_) list_.ask();
     }
-    // A coroutine of high priority waits: what runs here stands back at its next resumption. By any thread.
+    // A coroutine of high priority waits: the one that runs here stands back at its next resumption. By any thread.
     void hurry() { hurry_.store(true, std::memory_order_release); }  // S1
     [[gnu::always_inline]] bool hurried() const {
         if constexpr (Sync::checked)
             if (!host_->lanes().on()) return false;
         return hurry_.load(std::memory_order_relaxed);
     }
-    // By the worker, before it looks at the lane: a post behind that look hurries it again.
+    // By the worker, before it looks at the lane: a post after that look hurries it again.
     void meet_the_hurry() {
         if (hurry_.load(std::memory_order_relaxed)) (void)hurry_.exchange(false, std::memory_order_acquire);  // S1
     }
-    // A worker without work has asked since the last answer: the next fork offers the oldest branch, or the next coroutine that ends.
+    // A worker without work has asked since the last answer: the next fork offers the oldest branch, or the next
+    // coroutine that ends.
     bool asked() const { return list_.asked(this); }
 
-    // Of the coroutines of this pool without a stop of their own that wait, and were here when they began to.
+    // The hooks of this pool's coroutines without a stop of their own that began to wait on this worker.
     stop_hooks<Sync> stops;
-    // What its coroutines have done.
+    // Counts of its coroutines.
     tally<Sync> handed_out, run, cancelled, exceptions, lost_exceptions;
 
 private:
     static constexpr unsigned most_transfers = 64;
 
-    // Others first. What is private stays; what was to run is any worker's.
+    // Lets others run first. Private branches stay; any worker may take the coroutine that was to run.
     [[gnu::noinline, gnu::cold]] void stand_back(frame& next) noexcept {
         Sync::reach("co_context.stood_back");
         next_ = nullptr;  // it is no longer this worker's to go on with
@@ -219,7 +222,7 @@ private:
         return &f;
     }
     bool has_branches() const { return !list_.empty() || list_.look() != 0; }
-    // The newest that is private, else the one on offer: when nothing else goes on with them.
+    // The newest private branch, else the one on offer: for when no chain goes on with them.
     [[gnu::noinline]] frame* own_branch() noexcept {
         if (!list_.empty()) {
             auto* const f = static_cast<frame*>(const_cast<fork_job<Sync>*>(list_.newest()));
@@ -233,30 +236,31 @@ private:
         }
         return nullptr;
     }
-    // What is on offer is older than what is private.
+    // The offer is older than the private branches.
     [[gnu::noinline, gnu::cold]] frame* oldest_branch() noexcept {
         if (const typename list::word offer = list_.look(); offer != 0)
             if (auto* const f = list_.take(offer)) return static_cast<frame*>(f);
         return list_.empty() ? nullptr : static_cast<frame*>(list_.pop_oldest());
     }
-    // The parent, when this chain was the last and it goes on here.
+    // The parent, if this chain was the last and the parent goes on here.
     [[nodiscard, gnu::noinline, gnu::cold]] frame* chain_over(group& g, std::uint32_t done) noexcept {
         if (!g.less(done)) return nullptr;
-        frame& waiter = *g.waiter;
+        frame& waiter = *g.waiter.read();
         if (done != group::all) Sync::reach("co_context.last_of_several_chains");
-        if (g.at == host_) return &waiter;
+        co_host<Sync>* const at = g.at.read();
+        if (at == host_) return &waiter;
         Sync::reach("co_context.brought_the_waiter");
-        g.at->bring(waiter);  // it has moved since it forked
+        at->bring(waiter);  // it has moved since it forked
         return nullptr;
     }
-    // The same of a branch that this pool counts.
+    // The same for a branch that this pool counts.
     [[nodiscard, gnu::noinline, gnu::cold]] frame* chain_over_and_leave(group& g) noexcept {
         leaves_ = false;
         frame* const next = chain_over(g, done_);
-        host_->leave();  // last: what brings the waiter to another pool is behind it
+        host_->leave();  // last: the waiter is on its way to its own pool by now
         return next;
     }
-    // The frame is gone: what others may see of that comes now.
+    // The frame is gone: now others may learn of that.
     [[nodiscard, gnu::noinline]] frame* after_the_frame() noexcept {
         if (group* const g = std::exchange(chain_over_, nullptr))
             return leaves_ ? chain_over_and_leave(*g) : chain_over(*g, done_);
@@ -268,7 +272,7 @@ private:
     frame* next_ = nullptr;
     group* chain_over_ = nullptr;
     std::uint32_t done_ = 0;  // of that chain
-    bool leaves_ = false;     // and this pool counted its branch
+    bool leaves_ = false;     // true: and this pool counted its branch
     co_root<Sync>* root_over_ = nullptr;
     unsigned transfers_ = most_transfers;
     bool branch_has_turn_ = true;  // the deque's is next
@@ -287,7 +291,8 @@ template <class Sync>
 stop_hooks<Sync>* co_frame<Sync>::stops() noexcept {
     if (root_->stops != nullptr) return root_->stops;
     context& here = *context::here();
-    return here.host() == root_->host ? &here.stops : &root_->host->stops_elsewhere();
+    co_host<Sync>* const home = root_->host.read();
+    return here.host() == home ? &here.stops : &home->stops_elsewhere();
 }
 
 template <class Sync>
@@ -387,7 +392,7 @@ bool co_frame<Sync>::move_to(co_host<Sync>& x, bool& refused) noexcept {
     if (!was_away) origin_ = &from;
     if (&x != origin_) {
         if (!x.enter()) {
-            if (root_->host != &x) {
+            if (root_->host.read() != &x) {
                 refused = true;
                 return false;
             }

@@ -1,41 +1,39 @@
 // co_frame: what the pool knows of a coroutine: the part of its promise that has no result type.
 //
-// When to use it. As the base of the promise of co_task. When not: from outside; a coroutine that
-// waits is a `suspended` (tasks/suspended.hpp).
+// When to use it. As the base of co_task's promise. When not: from outside; a waiting coroutine is a `suspended`
+// (tasks/suspended.hpp). The functions that need a worker's context are defined in context.hpp.
 //
-// A frame is a job: a worker that runs it resumes it. It is a fork_job, too: a branch lies in its
-// worker's private list until somebody asks.
+// A frame is a job: a worker that runs it resumes it. It is also a fork_job: a branch lies in its worker's private list
+// until another worker asks.
 //
 // How a coroutine ends (`role`)
 //   call     its parent awaits it alone: the parent goes on, on the same worker
-//   branch   one of a group: co_group below says which of them lets the parent go on
-//   root     nobody's child: its co_root is told
-// Its context notes that, the frame goes, and then the worker's loop does it. What it left lies with its awaiter.
+//   branch   one of a group: co_group below finds which of them lets the parent go on
+//   root     without a parent: its co_root is told
+// Its context notes that, the frame goes, and then the worker's loop does it. The result lies with its awaiter.
 //
-// A group counts by chains. A chain is a run of branches of one group, one behind the other; it
-// carries in `done` how many have ended in it. When a branch ends and the newest job of this worker's
-// list is of the same group, the chain goes on with that, without a look at the common word. When it is
-// not (a thief has it, or the branch was suspended meanwhile and its siblings went elsewhere), the
-// chain ends and takes its number off `pending`. The chain that the parent itself began by waiting
-// carries the rest up to `all` as well: so a chain that has `all` was the only one, and a group that
-// nobody stole from is counted without one atomic operation. Else the one that reaches zero goes on.
+// A group counts by chains. A chain is a run of branches of one group, one after the other; `done` counts those that
+// have ended in it. When a branch ends and the newest job of this worker's list is of the same group, the chain goes on
+// with that job, without a look at the common word. Otherwise (a thief has it, or the branch was suspended meanwhile
+// and its siblings went elsewhere) the chain ends and takes its number off `pending`. The chain that the parent itself
+// began by waiting carries the rest up to `all` as well. So a chain that has `all` was the only one, and a group that
+// no thief stole from is counted without one atomic operation. Otherwise the chain that reaches zero goes on.
 //
 // Threads.   A frame belongs to one thread at a time, as a job does.
 // Invariants
-//   I1  pending is `all`, less what the chains that have ended carried. The parent's share, all less the
-//       number of branches, comes off only when it waits: so zero is reached once, behind its wait.
-//   I2  The thread that suspends a coroutine publishes it last, and touches neither frame nor awaiter behind that.
-//   I3  A coroutine runs on workers alone, of the pool that it belongs to. resume_on moves it, and at
-//       its end its parent goes on where it was. A branch belongs to the pool where it was forked; what waits for
-//       it goes on where it began to wait.
-//   I4  A pool counts what must not outlive it: its roots, its guests until they leave, and branches that a scope
-//       has forked there while its root lives elsewhere, since their parent may leave before them. Other branches
-//       and children end before what waits for them there.
+//   I1  pending is `all`, less the counts of the chains that have ended. The parent's share, all less the number of
+//       branches, comes off only when it waits: so zero is reached once, after its wait.
+//   I2  The thread that suspends a coroutine publishes it last, and touches neither frame nor awaiter after that.
+//   I3  A coroutine runs on workers alone, of the pool to which it belongs. resume_on moves it, and at its end its
+//       parent goes on where it was. A branch belongs to the pool where it was forked; its parent goes on where it
+//       began to wait.
+//   I4  A pool counts whatever must not outlive it: its roots, its guests until they leave, and branches that a scope
+//       has forked there while its root lives elsewhere, since their parent may leave before them. Other branches and
+//       children end before their parent goes on there.
 //
 // Synchronisation
-//   S1  The end of a chain: fetch_sub (release) -> the last one: the same word (acquire). Results of all
-//       branches are seen by the parent. The order inside a chain is that of one thread, or of the
-//       hand-over of what was suspended.
+//   S1  The end of a chain: fetch_sub (release) -> the last one: the same word (acquire). The parent sees the results
+//       of all branches. Inside a chain the order is that of one thread, or of the hand-over of a suspended branch.
 //
 // Checked by model_check/schedulers/coro_pool. Stressed by stress/schedulers/coro_pool.
 #pragma once
@@ -69,24 +67,24 @@ public:
         background_.of(*this, co_priority::background);
     }
 
-    // Where what has this priority comes back.
+    // Where a coroutine of this priority comes back.
     home<Sync>& home_of(co_priority p) {
         if (p == co_priority::normal || !lanes_.on()) [[likely]]
             return *this;
         return p == co_priority::high ? high_ : background_;
     }
     inline void bring(co_frame<Sync>& what) noexcept;
-    // Of coroutines of this pool that wait while they are another's guests.
+    // The hooks of this pool's coroutines that wait while they are another pool's guests.
     stop_hooks<Sync>& stops_elsewhere() { return stops_elsewhere_; }
     co_lanes<Sync>& lanes() { return lanes_; }
     const co_lanes<Sync>& lanes() const { return lanes_; }
 
-    virtual void resume_in_lane(job<Sync>& what, co_priority) noexcept { this->resume(what); }  // not normal
-    virtual void resume_behind(job<Sync>& what) noexcept = 0;  // when what waits there now has had its turn
+    virtual void resume_in_lane(job<Sync>& what, co_priority) noexcept { this->resume(what); }  // never normal
+    virtual void resume_behind(job<Sync>& what) noexcept = 0;  // after all that waits there now
     virtual void wake_one() noexcept = 0;
-    // A coroutine that comes from another pool. False: this one takes nothing in any more.
+    // For a coroutine that comes from another pool. False: this pool is stopped, and takes none in.
     [[nodiscard]] virtual bool enter() noexcept = 0;
-    virtual void enter_inside() noexcept = 0;  // of one whose root lives here
+    virtual void enter_inside() noexcept = 0;  // for one whose root lives here
     virtual void leave() noexcept = 0;
 
 protected:
@@ -104,12 +102,12 @@ private:
     stop_hooks<Sync> stops_elsewhere_;
 };
 
-// What a tree of coroutines has in common.
+// Shared by all coroutines of one tree.
 template <class Sync>
 struct co_root {
-    co_host<Sync>* host;
+    const typename Sync::template cell<co_host<Sync>*> host;  // a cell: a checker sees a read that comes too late
     std::stop_token token;
-    stop_hooks<Sync>* stops = nullptr;  // what the token stops; null: it is the pool's, whose workers have theirs
+    stop_hooks<Sync>* stops = nullptr;  // those that the token asks; null: the workers', which the pool asks
     void (*ended)(co_root&) noexcept;   // the frame is gone; the outcome is there
     void (*cancelled)(co_root&, std::exception_ptr) noexcept;  // it never began
     co_priority priority;
@@ -123,30 +121,30 @@ template <class Sync>
 struct co_group {
     static constexpr std::uint32_t all = 1U << 30;  // more than there are branches
 
-    co_frame<Sync>* waiter = nullptr;
-    co_host<Sync>* at;  // where it waits; a chain that has `all` is there, too
+    typename Sync::template cell<co_frame<Sync>*> waiter{nullptr};
+    typename Sync::template cell<co_host<Sync>*> at;  // the pool where it waits; a chain that has `all` is there, too
     typename Sync::template atomic<std::uint32_t> pending{all};
 
-    // The end of a chain, or the parent's wait, that carried so many. True: it was the last.
+    // Ends a chain, or begins the parent's wait, with this count. True: it was the last.
     [[nodiscard]] bool less(std::uint32_t n) { return pending.fetch_sub(n, std::memory_order_acq_rel) == n; }  // S1
 };
 
-// A group that keeps the first exception of those branches that have no outcome.
+// A group that also keeps the first exception of its branches without an outcome.
 template <class Sync>
 struct co_error_group : co_group<Sync> {
     typename Sync::template atomic<bool> failed{false};
-    std::exception_ptr error;  // of the branch that has turned `failed`; seen by the join (S1)
+    typename Sync::template cell<std::exception_ptr> error;  // of the branch that set `failed`; the join sees it (S1)
 
-    // False: another was faster.
+    // False: another branch was faster.
     [[nodiscard]] bool keep(std::exception_ptr e) noexcept {
         if (failed.exchange(true, std::memory_order_relaxed)) return false;
-        error = std::move(e);
+        error.write(std::move(e));
         return true;
     }
     void rethrow() {
         if (!failed.load(std::memory_order_relaxed)) return;
         failed.store(false, std::memory_order_relaxed);
-        std::rethrow_exception(std::exchange(error, nullptr));
+        std::rethrow_exception(error.take());
     }
 };
 
@@ -159,10 +157,10 @@ public:
     using context = co_context<Sync>;
     using group = co_group<Sync>;
 
-    // For awaitables: what brings this coroutine back. On the worker that runs it.
+    // For awaitables: brings this coroutine back. Called on the worker that runs it.
     suspended<Sync> suspended_here() noexcept;
     std::stop_token stop_token() const noexcept { return root_->token; }
-    // What tells an await of a stop.
+    // The hooks that tell an await of a stop.
     stop_hooks<Sync>* stops() noexcept;
 
     co_root<Sync>& root() const { return *root_; }
@@ -171,7 +169,7 @@ public:
         return std::coroutine_handle<co_frame>::from_promise(*this);
     }
 
-    // How it is to end. Before it begins.
+    // Says how it is to end. Before it begins.
     [[gnu::always_inline]] void call_of(co_frame& parent) {
         root_ = parent.root_;
         up_.waiter = &parent;
@@ -187,14 +185,14 @@ public:
         as_ = {0, root_role | unbegun};
     }
     group& group_of() const { return *up_.of; }
-    // Of a branch: this pool counts it until its end (I4). By what lives there.
+    // For a branch: that pool counts it until its end (I4). Called by a coroutine that lives there.
     [[gnu::noinline, gnu::cold]] void is_counted_at(co_host<Sync>& h) noexcept {
         h.enter_inside();
         as_.kind |= counted;
     }
 
-    // Destroys a frame that has never begun, and what it holds: tasks that it was to await, say, and what those hold. Those that
-    // lie more than `most_nested` deep go when the outermost of them has gone: so the stack does not grow with a chain.
+    // Destroys a frame that has never begun, and all that it holds, such as tasks among its arguments. Frames more than
+    // `most_nested` deep go when the outermost has gone, so the stack does not grow with a chain.
     [[gnu::noinline, gnu::cold]] void drop_unbegun() noexcept;
 
     // For awaits that may come back on any thread: at its end it goes to this pool first.
@@ -205,9 +203,9 @@ public:
     // resume_on. False: it is there already, or the pool refuses (refused is set). True: it is on its way; see I2.
     [[nodiscard]] bool move_to(co_host<Sync>& x, bool& refused) noexcept;
 
-    // The end. True: the frame goes at once, and its context knows what comes then. False: ask
+    // The end. True: the frame goes at once, and its context knows what to do then. False: call goes_home_first.
     [[nodiscard]] bool over() noexcept;
-    // this. True: the frame is on its way home, to end there (I2). False: it goes at once.
+    // True: the frame is on its way home, to end there (I2). False: it goes at once.
     [[nodiscard, gnu::noinline, gnu::cold]] bool goes_home_first() noexcept;
 
 protected:
@@ -215,13 +213,13 @@ protected:
     ~co_frame() = default;
 
 private:
-    // How it ends, and what is seldom, in one byte, so that one comparison finds that it is a call or a branch and no more.
+    // How it ends, and rare states, in one byte, so that one comparison finds a plain call or branch.
     static constexpr std::uint8_t call = 0, branch = 1, root_role = 2, roles = 3;
     static constexpr std::uint8_t unbegun = 4;   // a root that no worker has begun
     static constexpr std::uint8_t ending = 8;    // it has ended elsewhere, and finishes at home
     static constexpr std::uint8_t away = 16;     // on another pool, which counts it; its own is origin_
     static constexpr std::uint8_t astray = 32;   // on any thread; its own pool is origin_
-    static constexpr std::uint8_t counted = 64;  // a branch that its own pool counts
+    static constexpr std::uint8_t counted = 64;  // a branch that the pool where it was forked counts
     void is_unusual(std::uint8_t what) { as_.kind = static_cast<std::uint8_t>((as_.kind & (roles | counted)) | what); }
     bool is(std::uint8_t what) const { return (as_.kind & what) != 0; }
 
@@ -236,7 +234,7 @@ private:
     [[gnu::noinline, gnu::cold]] void run_unusual(context& here);
     void leave_to(context& here) noexcept;
 
-    // Written at once, when it is known what it will be; before that it is none of them.
+    // Both members are written at once, when the frame becomes a call, a branch or a root.
     struct what_it_is {
         std::uint32_t done;  // of a branch: how many have ended in its chain
         std::uint8_t kind;
@@ -257,5 +255,3 @@ inline void co_host<Sync>::bring(co_frame<Sync>& what) noexcept {
 }
 
 }  // namespace apiary
-
-#include <apiary/schedulers/coro_pool/context.hpp>

@@ -1,16 +1,17 @@
 // co_lanes: where coroutines of high and of background priority wait for a worker.
 //
-// When to use it. Through co_options::priority. When not: for what is normal; slots, deques and the crew's pool have that.
+// When to use it. Through co_options::priority. When not: for normal priority; the slots, the deques and the crew's
+// pool have those.
 //
 // A lane is a queue, first in first out, from which any worker takes.
 //   high        before everything else, up to high_share in a row; then others have a turn
-//   background  when nothing else waits; and once behind background_every others, whatever waits
-// So nothing waits for ever while jobs end. README.md has the bounds, and what a job is.
+//   background  when nothing else waits; and once after background_every others, whatever waits
+// So nothing waits for ever while jobs end. README.md has the bounds, and the meaning of a job.
 //
 // Threads. All: any. Progress: as global_pool.
-// Synchronisation. A push and a worker that falls asleep: as global_pool and idle_set S1. Workers look at the lanes where they
-// look at the others' deques (co_context::deque_looks_empty).
-// Checked by model_check/schedulers/coro_pool. Tested by tests/coro_priority_test.cpp. Source: seed 003, optimisation 5.
+// Synchronisation. A push and a worker that falls asleep: as global_pool and idle_set S1. Workers look at the lanes
+// when they look at the others' deques (co_context::deque_looks_empty).
+// Checked by model_check/schedulers/coro_pool. Tested by tests/coro_priority_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@
 
 namespace apiary {
 
-// A root's, and of all that it awaits and forks.
+// The priority of a root, and of all that it awaits and forks.
 enum class co_priority : std::uint8_t { high, normal, background };
 
 template <class Sync>

@@ -1,10 +1,10 @@
-// co_outcome: what a coroutine has left: nothing yet, a value, or an exception.
+// co_outcome: the result of a coroutine: none yet, a value, or an exception.
 //
-// When to use it. Where the result of a coroutine lies until its awaiter takes it: beside the awaiter,
-// since the coroutine's own frame goes when it ends. When not: to wait for it; it has no lock and no wait.
+// When to use it. As the place where the result of a coroutine lies until its awaiter takes it: beside the awaiter,
+// since the coroutine's own frame goes when it ends. When not: to wait for a result; it has no lock and no wait.
 //
-// Threads. One writes, and one reads behind that; the end of a coroutine publishes it.
-// Errors.  It takes one result: std::logic_error for a second fork into it, and for take() while it has none.
+// Threads. One writes, and another reads after that; the end of the coroutine publishes it.
+// Errors.  It takes one result. std::logic_error: a second fork into it, or take() while it has none.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,12 @@
 #include <utility>
 #include <variant>
 
+#include <apiary/sync/real_sync.hpp>
+
 namespace apiary {
 
-// void is kept as a monostate, a reference as a pointer.
-template <class T>
+// It keeps a monostate for void, and a pointer for a reference.
+template <class T, class Sync = real_sync>
 class co_outcome {
     using kept = std::conditional_t<std::is_void_v<T>, std::monostate,
                                     std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>>;
@@ -28,7 +30,7 @@ public:
     co_outcome(const co_outcome&) = delete;
     co_outcome& operator=(const co_outcome&) = delete;
     [[gnu::always_inline]] ~co_outcome() {
-        if (holds_ == what::error) [[unlikely]]
+        if (holds_.read() == what::error) [[unlikely]]
             drop_error();
         drop_value();
     }
@@ -40,41 +42,41 @@ public:
             ::new (static_cast<void*>(&value_)) kept(&value...);
         else
             ::new (static_cast<void*>(&value_)) kept(static_cast<kept>(std::forward<U>(value))...);
-        holds_ = what::value;
+        holds_.write(what::value);
     }
     void fail(std::exception_ptr error) noexcept {
         drop_value();
         ::new (static_cast<void*>(&error_)) std::exception_ptr(std::move(error));
-        holds_ = what::error;
+        holds_.write(what::error);
     }
 
-    // By the one that hands it to a coroutine. A second result would be written over the first, and leak it.
+    // Called by whatever hands it to a coroutine. A second result would be written over the first, and leak it.
     void expect() {
-        if (holds_ != what::nothing) throw std::logic_error("co_outcome: two coroutines for one outcome");
-        holds_ = what::expected;
+        if (holds_.read() != what::nothing) throw std::logic_error("co_outcome: two coroutines for one outcome");
+        holds_.write(what::expected);
     }
 
-    bool failed() const { return holds_ == what::error; }
-    bool has_value() const { return holds_ == what::value; }
+    bool failed() const { return holds_.read() == what::error; }
+    bool has_value() const { return holds_.read() == what::value; }
     // Precondition: failed().
     const std::exception_ptr& error() const { return error_; }
-    // Once. Throws what the coroutine threw; std::logic_error when it has not ended, or there was none.
+    // Once. Throws the coroutine's exception, or std::logic_error if no coroutine has left a result.
     [[gnu::always_inline]] T take() {
-        if (holds_ != what::value) [[unlikely]]
+        if (holds_.read() != what::value) [[unlikely]]
             rethrow();
         return value();
     }
-    // Precondition: it has one. Once.
+    // Precondition: has_value(). Once.
     [[gnu::always_inline]] T value() {
         if constexpr (std::is_reference_v<T>)
             return static_cast<T>(*value_);
         else if constexpr (!std::is_void_v<T>)
             return std::move(value_);
     }
-    // The same, with something in place of nothing.
+    // The same, with a std::monostate in place of void.
     using value_type = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
     [[gnu::always_inline]] value_type take_value() {
-        if (holds_ != what::value) [[unlikely]]
+        if (holds_.read() != what::value) [[unlikely]]
             rethrow();
         return known_value();
     }
@@ -92,20 +94,22 @@ private:
         if (!failed()) throw std::logic_error("co_outcome: taken before there is a result");
         std::rethrow_exception(error_);
     }
-    // A coroutine that has left its value may leave another, or an exception: by a destructor that throws.
+    // A coroutine that has left its value may leave an exception after it, by a destructor that throws.
     [[gnu::always_inline]] void drop_value() noexcept {
         if constexpr (!std::is_trivially_destructible_v<kept>)
-            if (holds_ == what::value) {
+            if (holds_.read() == what::value) {
                 value_.~kept();
-                holds_ = what::expected;
+                holds_.write(what::expected);
             }
     }
     [[gnu::noinline, gnu::cold]] void drop_error() {
         error_.~exception_ptr();
-        holds_ = what::nothing;
+        holds_.write(what::nothing);
     }
 
-    what holds_ = what::nothing;
+    // A cell: it is written after the result and read before it. So a checker sees a read that nothing orders after the
+    // write.
+    typename Sync::template cell<what> holds_{what::nothing};
     union {
         kept value_;
         std::exception_ptr error_;

@@ -1,4 +1,4 @@
-// when_all, co_scope: several coroutines at once, and the parent behind the last of them.
+// when_all, co_scope: several coroutines at once. The parent goes on after the last of them.
 //
 //     const auto [a, b] = co_await when_all(left(), right());     // co_task of whatever types
 //     std::vector<T> all = co_await when_all(std::move(tasks));    // std::vector<co_task<T>>
@@ -9,19 +9,24 @@
 //     children.fork(count(), n);
 //     co_await children.join();
 //
-//     co_await with_scope([&](co_scope<>& children) -> co_task<> { children.fork(work()); co_return; });   // joins, whatever is thrown
+//     co_await with_scope([&](co_scope<>& children) -> co_task<> {  // joins, whatever is thrown
+//         children.fork(work());
+//         co_return;
+//     });
 //
-// When to use it. Where branches may run at the same time, however small: a branch that no other worker
-// takes costs a frame and a few plain stores. When not: where only the first answer counts (when_any).
+// When to use it. For branches that may run at the same time, however small: a branch that no other worker takes costs
+// a frame and a few plain stores. When not: if only the first answer counts (when_any).
 //
-// Order.    A branch that nobody takes runs on this worker: those of when_all from the first on, those of
-//           a scope from the newest on, behind the join.
-// Errors.   All branches run to their end. Then the exception of the first of them (when_all: in the order
-//           of the arguments; a scope: in that of time, of those without an outcome) leaves the await;
-//           others are counted (coro_report::lost_exceptions).
-// Lifetime. Structured: no branch outlives the await, or the join. A scope that is destroyed with
-//           branches that run ends the program: their results lie in it. with_scope cannot come to that.
-// Threads.  A scope's calls: the coroutine that it was made by, or one that this awaits; it may move from worker to worker.
+// Order.    A branch that no other worker takes runs on this worker: those of when_all from the first on, those of a
+//           scope from the newest on, after the join has begun.
+// Errors.   All branches run to their end. Then the exception of the first of them leaves the await: for when_all the
+//           first in the order of the arguments, for a scope the first in time of the branches without an outcome. The
+//           others are counted (coro_report::lost_exceptions). std::bad_alloc of a vector's results leaves the await
+//           before any branch has begun.
+// Lifetime. Structured: no branch outlives the await, or the join. A scope that is destroyed with branches that run
+// ends the
+//           program: their results lie in it. with_scope cannot come to that.
+// Threads.  A scope's calls: the coroutine that made it, or one that this awaits. It may move from worker to worker.
 //
 // The protocol: frame.hpp. Checked by model_check/schedulers/coro_pool.
 #pragma once
@@ -52,12 +57,12 @@ void count_lost(std::size_t failed) {
 template <class Sync, class... T>
 class co_all;
 
-// What when_all gives: branches that have not begun. co_await makes the awaiter of it, in place:
-// what the compiler knows of an awaiter that it has made itself it need not read again.
+// The result of when_all: branches that have not begun. co_await makes the awaiter in place: the compiler need not read
+// again what it has just written itself.
 template <class Sync, class... T>
 class [[nodiscard]] co_branches {
 public:
-    // None of them is empty.
+    // Precondition: none of them is empty.
     [[gnu::always_inline]] explicit co_branches(co_task<T, Sync>&&... children) noexcept
         : children_(children.release()...) {}
     co_branches(const co_branches&) = delete;
@@ -67,7 +72,7 @@ public:
             std::apply(&drop, children_);
     }
 
-    // Once; std::logic_error behind that.
+    // Once; after that it throws std::logic_error.
     [[gnu::always_inline]] co_all<Sync, T...> operator co_await() {
         if (std::get<0>(children_) == nullptr) [[unlikely]]
             throw_empty_task();
@@ -76,7 +81,7 @@ public:
 
 private:
     friend co_all<Sync, T...>;
-    // Nobody has awaited them.
+    // They were never awaited.
     [[gnu::noinline, gnu::cold]] static void drop(co_promise<T, Sync>*... child) { (child->handle().destroy(), ...); }
 
     std::tuple<co_promise<T, Sync>*...> children_;  // the first is null when they have begun
@@ -99,15 +104,15 @@ public:
     [[gnu::always_inline]] std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
         co_frame<Sync>& parent = h.promise();
         co_context<Sync>& here = *co_context<Sync>::here();
-        group_.waiter = &parent;
-        group_.at = here.host();
+        group_.waiter.write(&parent);
+        group_.at.write(here.host());
         fork_rest(here, parent, std::make_index_sequence<n - 1>());
         auto& first = begin<0>();
         first.branch_of(group_, &parent.root(), co_group<Sync>::all - n);
         std::get<0>(of_.children_) = nullptr;
         return here.transfer_behind_forks(first);
     }
-    [[gnu::always_inline]] std::tuple<typename co_outcome<T>::value_type...> await_resume() {
+    [[gnu::always_inline]] std::tuple<typename co_outcome<T, Sync>::value_type...> await_resume() {
         return results(std::index_sequence_for<T...>());
     }
 
@@ -128,10 +133,10 @@ private:
         (fork(begin<n - 1 - I>()), ...);
     }
     template <std::size_t... I>
-    [[gnu::always_inline]] std::tuple<typename co_outcome<T>::value_type...> results(std::index_sequence<I...>) {
+    [[gnu::always_inline]] std::tuple<typename co_outcome<T, Sync>::value_type...> results(std::index_sequence<I...>) {
         if (!(std::get<I>(outcomes_).has_value() && ...)) [[unlikely]]
             rethrow_first();
-        return std::tuple<typename co_outcome<T>::value_type...>{std::get<I>(outcomes_).known_value()...};
+        return std::tuple<typename co_outcome<T, Sync>::value_type...>{std::get<I>(outcomes_).known_value()...};
     }
     [[noreturn, gnu::noinline, gnu::cold]] void rethrow_first() {
         std::apply(
@@ -145,7 +150,7 @@ private:
 
     co_branches<Sync, T...>& of_;
     co_group<Sync> group_;
-    std::tuple<co_outcome<T>...> outcomes_;
+    std::tuple<co_outcome<T, Sync>...> outcomes_;
 };
 
 template <class Sync, class T>
@@ -160,11 +165,11 @@ public:
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         for (const auto& t : children_)
             if (t.empty()) throw_empty_task();
-        outcomes_ = std::make_unique<co_outcome<T>[]>(children_.size());
+        outcomes_ = std::make_unique<co_outcome<T, Sync>[]>(children_.size());
         co_frame<Sync>& parent = h.promise();
         co_context<Sync>& here = *co_context<Sync>::here();
-        group_.waiter = &parent;
-        group_.at = here.host();
+        group_.waiter.write(&parent);
+        group_.at.write(here.host());
         for (std::size_t i = children_.size(); --i != 0;) {
             auto& child = children_[i].begin_into(outcomes_[i]);
             child.branch_of(group_, &parent.root());
@@ -190,7 +195,7 @@ public:
 
 private:
     co_group<Sync> group_;
-    std::unique_ptr<co_outcome<T>[]> outcomes_;
+    std::unique_ptr<co_outcome<T, Sync>[]> outcomes_;
     std::vector<co_task<T, Sync>> children_;
 };
 
@@ -219,14 +224,15 @@ public:
     }
 
     void fork(co_task<void, Sync> child) { begin(child.begin_into(group_)); }
-    // What is called to make the branch, and kept until that has ended.
+    // Calls f to make the branch, and keeps f until the branch has ended.
     template <detail::makes_task<Sync> F>
     void fork(F f) {
         fork(detail::calls<Sync>(std::move(f)));
     }
-    // The scope touches `out` until the join is over. std::logic_error: it was forked into before.
+    // The branch leaves its result in `out`, which must live until the join is over. std::logic_error: `out` was forked
+    // into before.
     template <class T>
-    void fork(co_task<T, Sync> child, co_outcome<T>& out) {
+    void fork(co_task<T, Sync> child, co_outcome<T, Sync>& out) {
         child.must_be_there();
         out.expect();
         begin(child.begin_into(out));
@@ -237,7 +243,7 @@ public:
         using comes_home = void;
         explicit joining(co_scope& s) : scope_(s) {}
         bool await_ready() const noexcept { return scope_.forked_ == 0; }
-        // The one that waits may be another than the one that the scope was made by: a body, or what it awaits.
+        // The waiting coroutine may be another than the one that made the scope: a body, or one that it awaits.
         template <class P>
         [[gnu::always_inline]] std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
             const std::uint32_t forked = std::exchange(scope_.forked_, 0);
@@ -248,7 +254,7 @@ public:
     private:
         co_scope& scope_;
     };
-    // A scope may be forked into again behind it.
+    // A scope may be forked into again after its join.
     [[nodiscard]] joining join() { return joining(*this); }
 
 private:
@@ -256,7 +262,7 @@ private:
         co_root<Sync>& root = parent_->root();
         co_context<Sync>& here = *co_context<Sync>::here();
         child.branch_of(group_, &root);
-        if (here.host() != root.host) [[unlikely]]
+        if (here.host() != root.host.read()) [[unlikely]]
             child.is_counted_at(*here.host());
         ++forked_;
         here.fork(child);
@@ -271,7 +277,8 @@ private:
     std::uint32_t forked_ = 0;
 };
 
-// Calls body(scope), and joins behind it. What the body throws goes before what a branch throws.
+// Calls body(scope), and joins after it. An exception of the body goes before one of a branch, which is counted as
+// lost.
 template <class Sync = real_sync, class F>
 co_task<void, Sync> with_scope(F body) {
     co_scope<Sync> children(co_await this_frame());

@@ -1,25 +1,28 @@
-// when_any: several coroutines at once, and the parent behind the first of them that ends.
+// when_any: several coroutines at once. The parent goes on after the first of them that ends.
 //
 //     const auto [which, answer] = co_await when_any(ask(mirror_1), ask(mirror_2));     // co_task<T>, all of one T
 //
-// When to use it. Where the first answer counts: a request and its timeout. When not: where all are needed
-// (when_all); it is cheaper by far. For a wait and its timeout, or the first of several waits: a loser that was served takes
-// what it was given with it, a value or a raw permit; receive_for, acquire_for and select lose nothing (coroutines/limited.hpp).
+// When to use it. If the first answer counts: a request and its timeout. When not: if all are needed (when_all); it is
+// far cheaper. For a wait and its timeout, or the first of several waits: a loser that was served takes along what it
+// was given, a value or a raw permit; receive_for, acquire_for and select lose nothing (coroutines/limited.hpp).
 //
 // Order.    The parent goes on when the first has ended, by a value or by an exception, which leaves the await. The
-//           stop token of all others then asks for their end, also when the parent's own token does.
-//           One that has not begun by then never does. Races below races are asked before the request for the stop returns; one that
-//           is made by a callback of a race more than 64 below others may return before.
+//           stop token of all others then asks for their end; it does so as well when the parent's own token is asked.
+//           A contender that has not begun by then never does. Races below races are asked before the request for the
+//           stop returns, except one that a callback of a race more than 64 below others makes.
 // Lifetime. Losers may outlive the parent: a coroutine that does not listen to its stop token goes on to its end. So
-//           they touch nothing that is the parent's, and a stop of the pool waits for them (they are counted as roots).
-//           Nobody awaits their results; their exceptions are counted as lost, but wait_cancelled.
-// Memory.   A record for each when_any, in which the results lie until the last has ended; a stop source. The record goes on the
-//           thread that lets go of it last: a worker's, or the one that asks for a stop of more than 64 races below each other.
+// losers
+//           must touch nothing of the parent's, and a stop of the pool waits for them (they are counted as roots).
+//           Their results go; their exceptions are counted as lost, except wait_cancelled.
+// Errors.   std::bad_alloc, and std::logic_error for an empty task: no contender has begun.
+// Memory.   A record for each when_any, in which the results lie until the last has ended; a stop source. The record
+//           goes on the thread that lets go of it last: a worker's, or the one that asks for a stop of more than 64
+//           nested races.
 //
 // Synchronisation
-//   S1  won: exchange decides which contender lets the parent go on. What it did reaches the parent by the job's post.
-//   S2  refs: fetch_sub (release) -> the last one (acquire). The record goes when all contenders, the parent and the thread that
-//       starts them have let go of it, and a thread that has it on its list of races to ask.
+//   S1  won: exchange decides which contender lets the parent go on. The job's post brings what it did to the parent.
+//   S2  refs: fetch_sub (release) -> the last one (acquire). The record goes when all contenders, the parent and the
+//       thread that starts them have let go of it, and a thread that has it on its list of races to ask.
 // Checked by model_check/schedulers/coro_pool. Tested by tests/when_any_test.cpp.
 #pragma once
 
@@ -38,15 +41,15 @@ namespace apiary {
 
 namespace detail {
 
-// What a stop from above reaches: races that are contenders of races, and so on. It goes down by calls, one inside the other, and
-// from `most_nested` on by a list of the outermost: so the stack does not grow with the races.
+// How a stop from above reaches races that are contenders of races, and so on. It goes down by nested calls, and from
+// `most_nested` on by a list of the outermost call: so the stack does not grow with the races.
 template <class Sync>
 class co_race_below {
 protected:
     co_race_below() = default;
     ~co_race_below() = default;
 
-    // By the callback at the token of the race above.
+    // Called by the callback at the token of the race above.
     void ask_from_above() noexcept {
         below* const outer = Sync::template current<below>();
         if (outer == nullptr) {
@@ -82,8 +85,8 @@ private:
     };
     static constexpr unsigned most_nested = Sync::checked ? 0 : 64;
 
-    // It is there until its callback has returned, and from here on until the outermost call lets go of it. False: all others have
-    // let go, and nothing is left to ask.
+    // The race is there until its callback has returned, and from here on until the outermost call lets go of it.
+    // False: all others have let go, and nothing is left to ask.
     bool stays() noexcept {
         std::uint32_t n = refs_.load(std::memory_order_relaxed);
         while (n != 0)
@@ -92,7 +95,7 @@ private:
         return false;
     }
 
-    co_race_below* next_;  // of the thread that asks
+    co_race_below* next_;  // for the thread that asks
 };
 
 template <class T, class Sync, std::size_t N>
@@ -108,7 +111,7 @@ class co_race : co_race_below<Sync> {
     struct contender : co_root<Sync> {
         co_race& race;
         const std::size_t index;
-        co_outcome<T> outcome;
+        co_outcome<T, Sync> outcome;
 
         contender(co_race& r, std::size_t i, co_host<Sync>& h)
             : co_root<Sync>(h, r.stop_.get_token(), &over, &cancelled, r.priority_), race(r), index(i) {
@@ -116,7 +119,7 @@ class co_race : co_race_below<Sync> {
         }
         static void over(co_root<Sync>& r) noexcept {
             auto& me = static_cast<contender&>(r);
-            co_host<Sync>& host = *me.host;
+            co_host<Sync>& host = *me.host.read();
             me.race.over(me);
             host.leave();
         }
@@ -176,7 +179,7 @@ private:
     const suspended<Sync> parent_;
     const co_priority priority_;
     typename Sync::template atomic<bool> won_{false};
-    typename Sync::template cell<std::size_t> winner_{0};  // the winner writes it before parent_.resume; the parent reads it after
+    typename Sync::template cell<std::size_t> winner_{0};  // written before parent_.resume, read after
     token_hooks<Sync> stops_{stop_.get_token()};
     std::array<std::optional<contender>, N> contenders_;
     std::optional<std::stop_callback<asks>> at_stop_;  // the first to go

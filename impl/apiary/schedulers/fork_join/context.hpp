@@ -1,14 +1,15 @@
-// fork_context: what a callable of fork_join is given as its worker: its jobs (fork_list), and how it
-// finds help and helps. It is the ready work of the engine's worker.
+// fork_context: the worker that a callable of fork_join is given: its jobs (fork_list), and how it finds help and
+// helps. It is the ready work of the engine's worker.
 //
-// When to use it. As the `w` of `[](auto& w) { … }`: fork_join(w, f, g) needs no thread_local then. It
-// belongs to one thread; keep it no longer than the callable runs, and hand it to no other thread. A fork by another thread's is an
-// assertion; without assertions it is std::logic_error where that worker has just been asked, and else goes unseen.
+// When to use it. As the `w` of `[](auto& w) { … }`: fork_join(w, f, g) needs no thread_local then. It belongs to one
+// thread: keep it no longer than the callable runs, and hand it to no other thread. A fork by another thread's worker
+// is an assertion. Without assertions it throws std::logic_error if that worker has just been asked, and goes unseen
+// otherwise.
 //
-// The law of help. A worker that waits for a stolen job runs descendants of that job and nothing else
-// (fork_list I3). README.md says what follows for locks and for stacks.
+// The law of help. A worker that waits for a stolen job runs descendants of that job and nothing else (fork_list I3).
+// README.md says what follows for locks and for stacks.
 //
-// Threads.   look_for_offers, offers, ask_all: its worker's thread; the rest: what fork_join calls there.
+// Threads.   look_for_offers, offers, ask_all: its worker's thread. The rest: fork_join calls it there.
 // Progress.  join blocks until the job has been run; it helps, spins for linger_ns, and then sleeps.
 // Checked by model_check/schedulers/fork_join. Stressed by stress/schedulers/fork_join.
 #pragma once
@@ -26,8 +27,8 @@
 
 namespace apiary {
 
-// The address of an object on a stack, for use at once. g++ takes all mentions of one for the same value and keeps that in a register
-// until the last of them, which costs a push and a pop in every call.
+// The address of an object on a stack, for immediate use. g++ would take all mentions of it for one value and keep that
+// in a register until the last of them, which costs a push and a pop in every call.
 template <class T>
 [[gnu::always_inline]] inline T* address_anew(T& object) noexcept {
 #if defined(__x86_64__) && !defined(__clang__)
@@ -39,7 +40,8 @@ template <class T>
 #endif
 }
 
-// Thrown by the fork that finds less than fork_join_config::stack_reserve left of its stack. Nothing of that fork has run.
+// A fork throws it that finds less than fork_join_config::stack_reserve of its stack left. Nothing of that fork has
+// run.
 struct fork_too_deep : std::length_error {
     using std::length_error::length_error;
 };
@@ -51,12 +53,13 @@ public:
     using list = fork_list<Sync, Limits>;
     using fork_type = fork_job<Sync>;
 
-    // For the engine: an offer is what others may take, and making one is no seq_cst access (idle_set S2).
+    // For the engine: others may take offers, and making one is no seq_cst access (idle_set S2).
     static constexpr bool shared = true;
     bool deque_looks_empty() const { return list_.look() == 0; }
 
     void belongs_to(Pool& pool, unsigned index) { pool_ = &pool, index_ = index; }
-    // A caller takes its seat: on another stack, and before the first fork it asks whether a worker sleeps, as a list begins.
+    // A caller takes its seat, on another stack. Like a new list, it asks before its first fork whether a worker
+    // sleeps.
     void begin_on_stack(std::uintptr_t lowest) {
         calls_.add();
         list_.limit_stack(lowest);
@@ -64,10 +67,11 @@ public:
     }
     Pool& pool() const { return *pool_; }
     unsigned index() const { return index_; }
-    // The worker that its thread was before it became this one, by a seat of another pool; null: none. The thread's own.
+    // The worker that its thread was before it became this one, by a seat of another pool; null: none. The thread's
+    // own.
     fork_context* outer() const { return outer_.read(); }
     void set_outer(fork_context* w) { outer_.write(w); }
-    // Whether the calling thread is this worker. Pools that do not know are believed.
+    // Whether the calling thread is this worker. True for a pool that cannot tell.
     bool is_here() const {
         if constexpr (requires { Pool::current(); }) {
             const fork_context* w = Pool::current();
@@ -78,13 +82,14 @@ public:
         }
     }
     list& jobs() { return list_; }
-    // A hungry worker waits: loops that can be split are split now. The next fork answers it, and the next job of a scope.
+    // A hungry worker waits: a loop that can be split is split now. The next fork, or the next job of a scope, answers
+    // it.
     bool asked() const {
         const char here = 0;
         return list_.asked(&here);
     }
 
-    // A fork. Until the end of it the callers are inlined: this is what a fork costs. True: answer it, before what is forked runs.
+    // A fork; its callers are inlined, so these instructions are its cost. True: answer it, before the forked job runs.
     [[nodiscard, gnu::always_inline]] bool fork(fork_type& j) {
         assert(is_here() && "fork_join: a branch forks by another worker than its own");
         fork_type* const address = address_anew(j);
@@ -118,7 +123,8 @@ public:
             offer_oldest();
     }
 
-    // Takes and runs one job that another worker offers, or asks all of them for one. `found()` is called before the job runs.
+    // Takes and runs one job that another worker offers, or asks all of them for one. Calls `found()` before the job
+    // runs.
     template <class Found>
     bool look_for_offers(unsigned start, Found found) {
         const unsigned all = pool_->lists();
@@ -156,7 +162,7 @@ private:
     [[gnu::noinline, gnu::cold]] void offer_oldest() {
         if (!list_.hand_out()) return;
         handed_out_.add();
-        // A joiner that sleeps until this worker has ended its job can take nothing but this offer: it comes first.
+        // A joiner that sleeps until this worker has ended its job can take this offer alone, so it is woken first.
         if (const auto joiner = list_.joiner_slept()) {
             Sync::reach("fork_context.called_its_joiner");
             pool_->wake(*joiner);
@@ -165,7 +171,7 @@ private:
         }
     }
 
-    // A hand-out has moved it, or only passed it.
+    // A hand-out has offered it, or has only passed it.
     [[gnu::noinline, gnu::cold]] bool join_shown(fork_type& j) {
         if (list_.pop_linked(j)) {
             Sync::reach("fork_context.passed_over");
@@ -174,14 +180,14 @@ private:
         assert(list_.empty() && "fork_join: joined before a job, or a scope, that is younger");  // fork_list I1
         if (list_.take_back(j)) {
             Sync::reach("fork_context.took_back");
-            if (pool_->somebody_sleeps()) list_.ask();  // and nobody is on the way
+            if (pool_->somebody_sleeps()) list_.ask();  // and no worker is on the way
             return true;
         }
         wait_for(j);
         return false;
     }
 
-    // Leapfrogging. The job is not over before it is known which thief has it, so `seen` names it in time.
+    // Leapfrogging. A job is never over before the joiner can know its thief, so `seen` names the thief in time.
     void wait_for(fork_type& j) {
         typename Pool::patience patience(*pool_);
         for (;;) {
@@ -238,7 +244,7 @@ private:
     tally<Sync> calls_, handed_out_, stolen_, slept_, lost_exceptions_;
 };
 
-// What a worker of the pool has beside its roots: the offers of the others. Nothing is posted to it alone, and nothing kept.
+// The sources of a worker beside its roots: the offers of the others. Nothing is posted to it alone.
 template <class Crew, class Worker>
 class fork_sources : public no_sources<Crew, Worker> {
     using base = no_sources<Crew, Worker>;
@@ -249,8 +255,8 @@ public:
         base::enter(id);
         self().ready_.belongs_to(self().owner(), self().index());
     }
-    // One job that another worker offers. Work that has begun comes before new roots. A worker that has run something of late
-    // looks for more during linger_ns: the next fork is near, and a sleeper would come too late for it.
+    // Runs one job that another worker offers. Work that has begun comes before new roots. A worker that has just run
+    // something looks for more during linger_ns: the next fork is near, and a sleeper would come too late for it.
     bool run_some() {
         if (const std::uint64_t roots = self().books().tasks_run(); roots != roots_ || self().sleeper_.claimed()) {
             roots_ = roots;
@@ -267,23 +273,23 @@ public:
         }
         return false;
     }
-    // One root a turn: work that has begun, which others may offer by now, comes before the next.
+    // One root a turn: others may offer work that has begun by now, and that comes before the next root.
     bool urgent() const { return true; }
-    // Offers are among what others may take, where the worker itself looks. It has announced its sleep, and asks once more.
+    // The worker looks at the offers itself. It has announced its sleep, and asks once more.
     bool visible() const {
         self().owner().context_of(self().index()).ask_all();
         return false;
     }
 
 private:
-    // As run_task has it: posts and offers have counted on this worker's search until now.
+    // As in run_task: until now posts and offers have relied on this worker's search.
     void found() {
         if (self().sleeper_.owes_a_look()) self().wake_the_next(false);
     }
     void linger() { patience_ = patience(self().owner()); }
 
     using patience = typename Crew::owner_type::patience;
-    patience patience_;  // over: it does not linger
+    patience patience_;  // over: the worker does not linger
     std::uint64_t roots_ = 0;
 };
 

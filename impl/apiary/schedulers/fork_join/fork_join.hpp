@@ -10,17 +10,18 @@
 //         return x + y;
 //     }
 //
-// When to use it. For work that divides itself, however finely: a fork that no other worker takes costs
-// little more than two calls. When not: for tasks that outlive the call that makes them, or that block.
+// When to use it. For work that divides itself, however finely: a fork that no other worker takes costs little more
+// than two calls. When not: for tasks that outlive the call that makes them, or that block.
 //
-// Order.   Where nobody takes it, g runs behind f, on the same thread: what the plain calls would do.
+// Order.   If no other worker takes it, g runs after f, on the same thread, as plain calls would.
 // Results. A pair, or a tuple of more than two; std::monostate for void.
-// Errors.  An exception of f or g leaves fork_join when both are over. When f throws and nobody has g, g
-//          does not run. When both throw, f's travels and g's is counted (fork_join_counters). A fork
-//          that finds its stack nearly used up throws fork_too_deep before f and g.
+// Errors.  An exception of f or g leaves fork_join when both are over. If f throws and no other worker has g, g does
+//          not run. If both throw, f's travels and g's is counted (fork_join_counters). A fork that finds its stack
+//          nearly used up throws fork_too_deep before f and g.
 // Memory.  The stack of the thread that forks: some 50 bytes, g, and both results.
 //
-// The protocol, the law of help, and what this is bad at: README.md beside this file.
+// README.md beside this file has the protocol, the law of help, and the cases that this is bad at. Checked by
+// model_check/schedulers/fork_join. Tested by fork_join_test.cpp and fork_matrix_test.cpp.
 #pragma once
 
 #include <exception>
@@ -37,7 +38,7 @@ namespace apiary {
 
 namespace detail {
 
-// With the worker or without, whichever it takes.
+// Calls f with the worker, if it takes one, or without.
 template <class W, class F>
 [[gnu::always_inline]] inline decltype(auto) call_branch(F& f, W& w) {
     if constexpr (std::is_invocable_v<F&, W&>)
@@ -60,7 +61,7 @@ template <class W, class F>
     }
 }
 
-// A result, or an exception; which of them, its user knows, and takes it out.
+// A result, or an exception. Its user knows which, and takes it out.
 template <class R>
 union fork_outcome {
     static_assert(!std::is_reference_v<R>,
@@ -71,7 +72,7 @@ union fork_outcome {
     fork_outcome() {}
     ~fork_outcome() {}
 
-    // True: an exception left it. Nothing happens in the catch but that it is kept.
+    // True: f threw. The catch only keeps the exception.
     template <class W, class F>
     [[nodiscard, gnu::always_inline]] bool run(F& f, W& w) {
         try {
@@ -82,7 +83,7 @@ union fork_outcome {
         }
         return true;
     }
-    // In a catch.
+    // Called in a catch.
     [[gnu::noinline, gnu::cold]] void keep_exception() noexcept {
         ::new (static_cast<void*>(&error)) std::exception_ptr(std::current_exception());
     }
@@ -114,6 +115,12 @@ struct branch_job : fork_job<typename W::sync> {
     using base = fork_job<typename W::sync>;
     G callable;
     fork_outcome<branch_result<W, G>> outcome;  // of a thief's run
+    // Beside the outcome, under a checker, which then sees a look at it that nothing orders after the thief's run.
+    struct watched {
+        typename W::sync::template cell<bool> failed;
+    };
+    struct unwatched {};
+    [[no_unique_address]] std::conditional_t<W::sync::checked, watched, unwatched> watch;
 
     template <class H>
     [[gnu::always_inline]] explicit branch_job(H&& g) : callable(std::forward<H>(g)) {
@@ -121,18 +128,24 @@ struct branch_job : fork_job<typename W::sync> {
     }
     static bool run_by_thief(base& j, void* w) {
         auto& self = static_cast<branch_job&>(j);
-        return self.outcome.run(self.callable, *static_cast<W*>(w));
+        const bool failed = self.outcome.run(self.callable, *static_cast<W*>(w));
+        if constexpr (W::sync::checked) self.watch.failed.write(failed);
+        return failed;
     }
-    bool failed() const { return W::list::over(*this).is() == fork_progress::failed; }
+    bool failed() const {
+        const bool failed = W::list::over(*this).is() == fork_progress::failed;
+        if constexpr (W::sync::checked) W::sync::law(watch.failed.read() == failed, "a theft ended otherwise than it says");
+        return failed;
+    }
 };
 
-// It does not change by being called, so a copy does as well.
+// A call does not change it, so a copy does as well.
 template <class F, class W>
 concept fits_registers = std::is_object_v<F> && std::is_trivially_copyable_v<F> && sizeof(F) <= 2 * sizeof(void*) &&
                          (std::is_invocable_v<const F&, W&> || std::is_invocable_v<const F&>);
 
-// What a fork has in its caller's frame: the job, and what the join needs. Others have been shown it when f is called, so compilers
-// keep it in memory. In registers that outlive a call it would cost each call a push and a pop.
+// The part of a fork in its caller's frame: the job, and all that the join needs. Other code knows its address when f
+// is called, so compilers keep it in memory. In registers that outlive a call it would cost each call a push and a pop.
 template <class W, class F, class G>
 class forked {
     using first = branch_result<W, F>;
@@ -162,12 +175,13 @@ private:
             return results(std::move(first_.value), value_of(job_.callable, *worker_));
         return results(std::move(first_.value), address_anew(*this)->result_of_theft());
     }
-    // Out of line, with what follows: so f and the worker need not outlive a call before f's where nobody has asked.
+    // Out of line, with the rest of the fork: so f and the worker need not outlive an earlier call if no worker has
+    // asked.
     [[gnu::noinline, gnu::cold]] results answer_and_call_both(handed_on f) {
         worker_->answer(job_);
         return call_both(f, *worker_);
     }
-    // f has thrown: g is over, or never begins, when this throws on.
+    // f has thrown. When this rethrows, g is over or never begins.
     [[noreturn, gnu::noinline, gnu::cold]] void throw_first() {
         if (!worker_->join(job_)) {
             const bool failed = job_.failed();
@@ -176,7 +190,7 @@ private:
         }
         std::rethrow_exception(first_.take_error());
     }
-    // g's, of a thief.
+    // The result of g, which a thief has run.
     [[gnu::noinline, gnu::cold]] second result_of_theft() {
         if (job_.failed()) std::rethrow_exception(job_.outcome.take_error());
         return job_.outcome.take_value();
@@ -196,8 +210,8 @@ template <class Sync, class Pool, class Limits, class F, class G>
     return on_stack->run(f, w);
 }
 
-// Three and more: a tuple of the results, in order. The second to the last are a fork behind the first branch, on its worker or a
-// thief's stack: so fork_too_deep may come when the first has run.
+// Three branches and more: a tuple of the results, in order. The second to the last are a fork of their own beside the
+// first, on its worker's stack or a thief's: so fork_too_deep may come when the first has run.
 template <class Sync, class Pool, class Limits, class F, class G, class H, class... More>
 [[gnu::always_inline]] inline auto fork_join(fork_context<Sync, Pool, Limits>& w, F&& f, G&& g, H&& h, More&&... more) {
     using context = fork_context<Sync, Pool, Limits>;

@@ -1,24 +1,22 @@
-// parallel_for, parallel_reduce: loops over a range of indices that are divided when a worker is idle, and
-// only then.
+// parallel_for, parallel_reduce: loops over a range of indices, divided when a worker is idle, and only then.
 //
 //     apiary::parallel_for(w, 0, n, [&](auto i) { a[i] = f(i); });
 //     const double sum = apiary::parallel_reduce(w, 0, n, 0.0, [&](auto i) { return a[i]; }, std::plus<>());
 //
-// When to use it. For loops whose iterations do not depend on each other. When not: for iterations that
-// wait for each other; where nobody is idle they run in order on one thread.
+// When to use it. For loops whose iterations do not depend on each other. When not: for iterations that wait for each
+// other; if no worker is idle they run in order on one thread.
 //
-// How it divides. A worker runs its range in chunks. Between two of them it looks whether a worker is
-// hungry, as a fork does; then it forks the half that is left over. So a loop that nobody helps with is
-// a plain loop, and one whose iterations differ is divided where the work is.
-// Grain.   How many indices make a chunk: what runs between two looks. 0, automatic: a 64th of what each
-//          worker would get, 1,024 at most.
-// Form, bodies, bounds: tasks/loop_range.hpp has what all loops have in common.
-// Errors.  An exception ends the loop: no chunk begins behind it. Chunks that others have begun go on to their ends.
-//          One of those that were thrown leaves the call; the others are counted (fork_join.hpp).
-// Stop.    After a request no chunk begins. Unless all had begun, parallel_for then returns false, and parallel_reduce, where it
-//          was given options, nothing.
-//          A token of another type than std::stop_token has stop_requested(), too.
-// Checked by model_check/schedulers/fork_join. Tested by fork_join_parallel_test.cpp.
+// How it divides. A worker runs its range in chunks. Between two of them it looks whether a worker is hungry, as a fork
+// does; then it forks the half that is left. So a loop without helpers is a plain loop, and an uneven loop is divided
+// where its work is.
+// Grain.   The number of indices in a chunk: what runs between two looks. 0, automatic: a 64th of each worker's share,
+//          1,024 at most.
+// Form, bodies, bounds: tasks/loop_range.hpp describes what all loops have in common.
+// Errors.  An exception ends the loop: no chunk begins after it. Chunks that others have begun go on to their ends. One
+//          of the exceptions leaves the call; the others are counted (fork_join.hpp).
+// Stop.    After a request no chunk begins. Unless all had begun, parallel_for then returns false, and parallel_reduce,
+//          if it was given options, nothing. A token of another type than std::stop_token has stop_requested(), too.
+// Checked by model_check/schedulers/fork_join. Tested by fork_join_parallel_test.cpp and fork_matrix_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -52,14 +50,15 @@ template <class W, class Body, class I>
         return body(i);
 }
 
-// A 64th of what each worker would get is long enough to be worth a look, and short enough to be divided.
+// A 64th of each worker's share is long enough to be worth a look, and short enough to be divided.
 template <class I>
 std::uint64_t chunk_of(loop_range<I> r, std::size_t grain, unsigned workers) {
     constexpr std::uint64_t looks = 64, most = 1024;
     return r.chunk(grain, looks * workers, most);
 }
 
-// What all parts of one loop share: whether it goes on. Relaxed: the flag publishes nothing, an exception comes through the joins.
+// Shared by all parts of one loop: whether it goes on. Relaxed: the flag publishes nothing, the joins bring an
+// exception.
 template <class W, class StopToken>
 class loop_course {
 public:
@@ -67,7 +66,8 @@ public:
 
     std::uint64_t chunk() const { return chunk_; }
     bool ended() const { return stop_.stop_requested() || thrown_.load(std::memory_order_relaxed); }
-    // Calls a part, by the worker that has it. What it throws ends the loop, before this worker waits for other parts.
+    // Called by the worker that has the part. An exception of the part ends the loop before this worker waits for other
+    // parts.
     template <class Part>
     auto run(Part part) {
         std::exception_ptr thrown;
@@ -142,8 +142,8 @@ bool parallel_for(fork_context<Sync, Pool, Limits>& w, First first, Last last, B
     return detail::loop(w, all, *on_stack, body);
 }
 
-// combine(… combine(combine(identity, map(first)), map(first + 1)) …): in this order, in whatever groups. So `combine` is
-// associative, and identity changes nothing. Empty: a stop came before every index had had its turn.
+// combine(… combine(combine(identity, map(first)), map(first + 1)) …): in this order, but grouped at will. So `combine`
+// must be associative, and identity must change nothing. Empty: a stop came before every index had had its turn.
 template <class Sync, class Pool, class Limits, class First, class Last, class T, class Map, class Combine,
           class StopToken = std::stop_token>
     requires detail::loop_bounds<First, Last>
@@ -156,7 +156,7 @@ std::optional<T> parallel_reduce(fork_context<Sync, Pool, Limits>& w, First firs
     return detail::reduce(w, all, *on_stack, identity, map, combine);
 }
 
-// The same where nobody stops it.
+// The same without a stop. grain: indices in a chunk; 0: automatic.
 template <class Sync, class Pool, class Limits, class First, class Last, class T, class Map, class Combine>
     requires detail::loop_bounds<First, Last>
 T parallel_reduce(fork_context<Sync, Pool, Limits>& w, First first, Last last, T identity, Map&& map, Combine&& combine,

@@ -1,7 +1,10 @@
 // stack_bounds: where the stack of the calling thread lies.
 //
-// Errors. {0, UINTPTR_MAX}, which limits nothing, where the system does not tell, and under
-//         AddressSanitizer, which puts local variables on stacks of its own.
+// When to use it. To tell how deep a thread may recurse (fork_context). When not: under AddressSanitizer, which puts
+// local variables on stacks of its own; the bounds limit nothing there.
+//
+// Threads. The calling thread's own bounds.
+// Errors.  {0, UINTPTR_MAX}, which limits nothing, if the system does not tell.
 #pragma once
 
 #include <pthread.h>
@@ -11,7 +14,7 @@
 
 namespace apiary {
 
-// Not under AddressSanitizer, of which g++ tells by a macro and clang by a feature.
+// False under AddressSanitizer: g++ tells by a macro, clang by a feature.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool stacks_have_bounds = false;
 #elif defined(__has_feature)
@@ -31,7 +34,7 @@ struct stack_bounds {
         const auto at = reinterpret_cast<std::uintptr_t>(address);
         return lowest <= at && at <= highest;
     }
-    // The lowest address that leaves `reserve` bytes below it; the highest there is, when no address does.
+    // The lowest address that leaves `reserve` bytes below it; the highest there is, if none does.
     std::uintptr_t floor(std::size_t reserve) const noexcept {
         if (highest == UINTPTR_MAX) return 0;
         return reserve < UINTPTR_MAX - lowest ? lowest + reserve : UINTPTR_MAX;
@@ -46,7 +49,7 @@ inline stack_bounds ask_for_stack_bounds() noexcept {
     if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return all;
     void* lowest = nullptr;
     std::size_t size = 0;
-    // The guard is not among it. Of attributes that are filled in it cannot fail.
+    // The guard pages are not part of it. It cannot fail for attributes that are filled in.
     (void)::pthread_attr_getstack(&attributes, &lowest, &size);
     ::pthread_attr_destroy(&attributes);
     all.lowest = reinterpret_cast<std::uintptr_t>(lowest);
@@ -55,7 +58,7 @@ inline stack_bounds ask_for_stack_bounds() noexcept {
 }
 }  // namespace detail
 
-// Asked once by each thread: for the main one the system reads a file.
+// Each thread asks once: for the main thread the system reads a file.
 inline const stack_bounds& bounds_of_this_stack() noexcept {
     thread_local const stack_bounds bounds = detail::ask_for_stack_bounds();
     return bounds;

@@ -1,28 +1,30 @@
-// task_scope: a number of jobs that is known only as they come, and one wait for all of them.
+// task_scope: jobs whose number is known only as they come, and one wait for all of them.
 //
 //     apiary::task_scope children(w);
 //     for (const node& n : tree.children()) children.run([&n](auto& v) { visit(v, n); });
 //     visit_last(w);
 //     children.wait();
 //
-// When to use it. Where fork_join's fixed number of branches does not fit. When not: where it does
-// (fork_join is cheaper, and gives results), and for a loop over indices (parallel_for).
+// When to use it. If fork_join's fixed number of branches does not fit. When not: if it does (fork_join is cheaper, and
+// gives results), and for a loop over indices (parallel_for).
 //
-// Room.    The scope lies on the stack and holds `Jobs` callables of up to `Bytes`; nothing is allocated. A
-//          job that a thief has ended leaves its place to the next. When there is none, the next job runs
-//          at once, in run, and so under the locks that the caller of run holds; others run in wait. A job
-//          must not wait for one that comes later, nor take a lock under which jobs are added.
-// Nesting. A scope belongs to the worker that makes it, and to the function: run and wait are called
-//          there, and scopes and forks end in the reverse order of their beginnings. A job that wants to
-//          add jobs opens a scope of its own. A call of run or wait on another worker's thread, or one that
-//          meets somebody else's job above the scope's, throws std::logic_error. Where a thief has that
-//          job, the call goes unseen: it is an assertion at the join.
-// Errors.  wait throws the first exception that it meets, when all jobs are over; the others are counted.
-// Stop.    After a request no job begins; wait then returns false, unless all had begun.
-//          A token of another type than std::stop_token has stop_requested(), too (`StopToken`).
-// Without wait. The destructor waits, also behind an exception that leaves the function: all jobs have
-//          their turn. Exceptions of theirs are counted.
-// Checked by model_check/schedulers/fork_join. Tested by fork_join_scope_test.cpp.
+// Room.    The scope lies on the stack and holds `Jobs` callables of up to `Bytes`; nothing is allocated. A job that a
+//          thief has ended leaves its place to the next. Without a free place run runs the next job at once, and so
+//          under the locks that its caller holds; the others run in wait. A job must not wait for one that comes later,
+//          nor take a lock under which jobs are added.
+// Nesting. A scope belongs to the worker and to the function that make it: run and wait are called there, and scopes
+// and forks
+//          end in the reverse order of their beginnings. A job that wants to add jobs opens a scope of its own.
+//          std::logic_error: a call of run or wait on another worker's thread, or while a job of another scope or fork
+//          lies above the scope's. If a thief has that job, the call goes unseen: it is an assertion at the join.
+// Errors.  wait throws the first exception that it meets, when all jobs are over; the others are counted. run:
+//          fork_too_deep, and the job has not run.
+// Stop.    After a request no job begins; wait then returns false, unless all had begun. A token of another type than
+//          std::stop_token has stop_requested(), too (`StopToken`).
+// Without wait. The destructor waits, also when an exception leaves the function: all jobs have their turn. Their
+// exceptions
+//          are counted.
+// Checked by model_check/schedulers/fork_join. Tested by fork_join_scope_test.cpp and fork_matrix_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +52,7 @@ public:
     explicit task_scope(W& w, StopToken stop = {}) : w_(w), below_(w.jobs().newest()), stop_(std::move(stop)) {}
     ~task_scope() {
         while (count_ != 0) (void)end_newest();
-        if (first_) w_.lose_exception();
+        if (first_.read()) w_.lose_exception();
     }
     task_scope(const task_scope&) = delete;
     task_scope& operator=(const task_scope&) = delete;
@@ -83,16 +85,16 @@ public:
         must_be_on_top();
         bool whole = std::exchange(whole_, true);
         while (count_ != 0) whole = end_newest() && whole;
-        if (first_) std::rethrow_exception(std::exchange(first_, nullptr));
+        if (first_.read()) std::rethrow_exception(first_.take());
         return whole;
     }
 
 private:
     struct entry : base {
         task_scope* scope;
-        bool began;  // by its turn
+        typename sync::template cell<bool> began;  // written by its turn, before the exception; read when it is over
         union {
-            std::exception_ptr exception;  // where one has left it
+            std::exception_ptr exception;  // if the job threw
         };
         alignas(std::max_align_t) std::byte callable[Bytes];
 
@@ -103,7 +105,7 @@ private:
         C& held() {
             return *std::launder(reinterpret_cast<C*>(callable));
         }
-        // On whichever worker; unless a stop came first. Nothing happens in the catch but that the exception is kept.
+        // On any worker. Runs the job unless a stop came first. The catch only keeps the exception.
         template <class C>
         static bool give_turn(base& j, void* w) {
             auto& e = static_cast<entry&>(j);
@@ -111,8 +113,9 @@ private:
                 C& of;
                 ~guard() { of.~C(); }
             } destroy_at_end{e.template held<C>()};
-            e.began = !e.scope->stop_.stop_requested();
-            if (!e.began) return false;
+            const bool begins = !e.scope->stop_.stop_requested();
+            e.began.write(begins);
+            if (!begins) return false;
             try {
                 (void)detail::value_of(destroy_at_end.of, *static_cast<W*>(w));
                 return false;
@@ -153,12 +156,12 @@ private:
         }
         if (thrown) keep(std::move(thrown));
     }
-    // Whether it has begun, here or on a thief.
+    // Ends the newest job. Whether it had begun, here or on a thief.
     bool end_newest() {
         entry& e = at(count_ - 1);
         return forget_newest(w_.join(e) ? run_own(e) : W::list::over(e).is() == fork_progress::failed);
     }
-    // Of the oldest job that a thief has ended. Jobs are private only if all that are younger are.
+    // Frees the place of the oldest job that a thief has ended. A job is private only if all younger ones are.
     [[gnu::noinline]] bool free_a_place() {
         for (std::size_t age = 0; age != Jobs && !w_.jobs().is_private(at(age)); ++age) {
             if (!W::list::ended(at(age))) continue;
@@ -173,23 +176,23 @@ private:
         w_.share();
         return e.run.read()(e, &w_);
     }
-    // Of a job that is over: whether it had begun.
+    // For a job that is over. Whether it had begun.
     bool forget_newest(bool failed) {
         entry& e = at(count_ - 1);
         if (failed) [[unlikely]]
             keep(std::move(e.exception));  // which is null then, and needs no end
-        const bool began = e.began;
+        const bool began = e.began.read();
         forget_newest();
         return began;
     }
     void forget_newest() { at(--count_).~entry(); }
     void keep(std::exception_ptr thrown) {
-        if (first_)
+        if (first_.read())
             w_.lose_exception();
         else
-            first_ = std::move(thrown);
+            first_.write(std::move(thrown));
     }
-    // The newest private job is this scope's, or what was there before it; or all of that has been handed out.
+    // The newest private job is this scope's, or the one before it; or all of these have been handed out.
     void must_be_on_top() const {
         const base* const top = count_ == 0 ? below_ : &at(count_ - 1);
         if (!w_.is_here() || (w_.jobs().newest() != top && !w_.jobs().empty())) [[unlikely]]
@@ -206,7 +209,7 @@ private:
     const StopToken stop_;
     std::size_t count_ = 0;
     bool whole_ = true;
-    std::exception_ptr first_;
+    typename sync::template cell<std::exception_ptr> first_{nullptr};
     std::array<place, Jobs> room_;
     std::array<place_number, Jobs> order_ = in_order;  // places: of the jobs by age, then those that are free
 };

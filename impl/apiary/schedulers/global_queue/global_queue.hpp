@@ -27,6 +27,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <initializer_list>
 #include <span>
 #include <stdexcept>
 #include <thread>
@@ -53,6 +54,7 @@ class basic_global_queue {
     using ending = task_ending<Sync>;
     using running = running_family<Sync>;
     using lock = typename Sync::lock;
+    struct nothing {};
 
 public:
     class task_scope;
@@ -61,6 +63,8 @@ public:
     explicit basic_global_queue(const global_queue_config& config = {}) : config_(config) {
         if (config.workers == 0) throw std::invalid_argument("global_queue: workers is 0; it must be at least 1");
     }
+    // For `global_queue q({})`. Without it {} could also be a queue to copy, and the call would not compile.
+    explicit basic_global_queue(std::initializer_list<nothing>) : basic_global_queue() {}
     // If the scheduler was started: drains it, unless it was stopped otherwise, and joins it. Must not run in one of
     // its tasks, which would wait for itself; nor in a task that the scheduler helps to run.
     ~basic_global_queue() {

@@ -1,5 +1,6 @@
 // Heap calls: none for a coroutine in the steady state, on whichever worker its frame goes.
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
+#include <apiary/schedulers/coro_pool/when_any.hpp>
 #include <apiary/testing/replaced_new.hpp>
 
 #include <gtest/gtest.h>
@@ -7,18 +8,25 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <coroutine>
 #include <cstdint>
+#include <memory>
 #include <new>
+#include <stop_token>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 std::atomic<std::uint64_t> allocations = 0;
 std::atomic<std::uint64_t> slabs = 0;  // they alone are aligned
 std::atomic<bool> heap_is_empty = false;
+std::atomic<int> left = -1;  // so many more are served; below 0: all
 void apiary::before_allocation(std::size_t, std::size_t alignment) {
     ++allocations;
     if (alignment > alignof(std::max_align_t)) ++slabs;
     if (heap_is_empty) throw std::bad_alloc();
+    if (left >= 0 && left-- == 0) throw std::bad_alloc();
 }
 
 namespace {
@@ -228,6 +236,106 @@ TEST(coro_memory, a_pool_that_gets_no_memory_for_its_queue_runs_what_it_has_acce
     go_on = true;
     while (n != 1000) std::this_thread::yield();
     heap_is_empty = false;
+}
+
+// Each use of coroutines while the n-th allocation fails, for n from 0 until none does. Frames are larger than what is kept (2 KiB),
+// so that each is an allocation.
+struct uses {
+    coro_pool& pool;
+    std::shared_ptr<int> counted = std::make_shared<int>(0);
+
+    // What it holds goes with its frame.
+    co_task<int> large(std::shared_ptr<int> held) {
+        std::array<volatile char, 3'000> room;
+        room[0] = static_cast<char>(*held);
+        co_await apiary::yield_turn();
+        co_return 1 + room[0];
+    }
+    co_task<int> large() { return large(counted); }
+    co_task<> large_and_detached(std::shared_ptr<int> held) {
+        std::array<volatile char, 3'000> room;
+        room[0] = 0;
+        co_await apiary::yield_turn();
+        *held += room[0];
+    }
+    co_task<> large_and_detached() { return large_and_detached(counted); }
+
+    co_task<int> calls() { co_return co_await large(); }
+    co_task<int> waits_for_all() {
+        const auto [a, b] = co_await when_all(large(), large());
+        co_return a + b;
+    }
+    co_task<int> waits_for_all_of_a_vector() {
+        std::vector<co_task<int>> tasks;
+        for (int i = 0; i != 3; ++i) tasks.push_back(large());
+        const auto all = co_await when_all(std::move(tasks));
+        co_return static_cast<int>(all.size());
+    }
+    co_task<int> forks() {
+        co_await apiary::with_scope([this](apiary::co_scope<>& s) -> co_task<> {
+            s.fork(large_and_detached());
+            s.fork([this, held = counted]() -> co_task<> { co_await large_and_detached(held); });
+            co_return;
+        });
+        co_return 1;
+    }
+    co_task<int> waits_for_the_first() {
+        const auto first = co_await apiary::when_any(large(), large());
+        co_return first.value;
+    }
+    co_task<int> spawns() {
+        EXPECT_TRUE(pool.spawn(large_and_detached()));
+        co_return 1;
+    }
+    co_task<int> spawns_with_a_name_and_a_stop() {
+        EXPECT_TRUE(pool.spawn([this, held = counted] { return large_and_detached(held); },
+                               {.name = std::string(100, 'n'), .stop = std::stop_source()}));
+        co_return 1;
+    }
+    // Its awaiter may come back anywhere, so a frame lies in between.
+    co_task<int> awaits_what_does_not_come_home() {
+        struct elsewhere {
+            std::array<char, 3'000> room{};
+            bool await_ready() const { return false; }
+            bool await_suspend(std::coroutine_handle<>) const { return false; }
+            int await_resume() const { return 1 + room[0]; }
+        };
+        co_return co_await elsewhere();
+    }
+};
+// -1: std::bad_alloc.
+co_task<int> without_the_nth(uses& u, co_task<int> (uses::*does)(), int n) {
+    left = n;
+    int result = -1;
+    try {
+        result = co_await (u.*does)();
+    } catch (const std::bad_alloc&) {
+    }
+    left = -1;
+    co_return result;
+}
+
+TEST(coro_memory, each_use_without_memory_for_each_of_its_allocations_throws_and_leaves_nothing) {
+    using use = co_task<int> (uses::*)();
+    for (const use does : {&uses::calls, &uses::waits_for_all, &uses::waits_for_all_of_a_vector, &uses::forks, &uses::waits_for_the_first,
+                           &uses::spawns, &uses::spawns_with_a_name_and_a_stop, &uses::awaits_what_does_not_come_home}) {
+        int failed = 0;
+        for (int n = 0, result = -1; result == -1; ++n) {
+            ASSERT_LT(n, 64) << "it never succeeds";
+            coro_pool pool({.workers = 1});
+            pool.start();
+            uses u{pool};
+            result = sync_wait(pool, without_the_nth(u, does, n));
+            failed += result == -1 ? 1 : 0;
+            pool.stop();
+            EXPECT_EQ(u.counted.use_count(), 1) << "a frame is left, behind the allocation " << n;
+            const auto r = pool.report();
+            EXPECT_EQ(r.living, 0U);
+            EXPECT_TRUE(r.names.empty());
+            EXPECT_EQ(r.exceptions, 0U);
+        }
+        EXPECT_GT(failed, 0);
+    }
 }
 
 }  // namespace
