@@ -20,10 +20,8 @@ NOT_YET = (
     "impl/apiary/coroutines/",
     "impl/apiary/schedulers/coro_pool/",
     "impl/apiary/schedulers/fork_join/",
-    "impl/apiary/schedulers/hive/",
     "impl/apiary/schedulers/processes/",
     "impl/apiary/schedulers/task_graph/",
-    "impl/apiary/testing/stepped_hive.hpp",
 )
 SKIPPED = {"build", "results", "target", "__pycache__"}
 

@@ -19,9 +19,9 @@
 //   I1  Every node is in `incoming_`, in `left_`, in `ready_`, or was returned by take; never in two of them.
 //   I2  `ready_` is older than `left_`, and `left_` is older than `incoming_`. The oldest node is at the back of
 //       `ready_`, and at the front of `left_`.
-//   I3  `has_ready_` tells whether `ready_` or `left_` hold nodes, except while a taker holds the mutex. A taker that
-//       leaves some nodes there must look for a sleeper after take() (idle_set I3), so that a worker that saw both
-//       empty is woken.
+//   I3  `has_ready_` tells whether `ready_` holds nodes, except while a taker holds the mutex. `left_` is empty while
+//       `ready_` is, so that takers look at `ready_` alone. A taker that leaves some nodes there must look for a
+//       sleeper after take() (idle_set I3), so that a worker that saw both empty is woken.
 //
 // Synchronisation: mpsc_inbox S1, S2; has_ready_ is seq_cst for the same reason as S2 there.
 // Checked by model_check/queues/global_pool_check.cpp.
@@ -84,7 +84,11 @@ public:
     // Refuses every later push. The nodes inside can still be taken. Idempotent.
     void close() noexcept {
         const typename Sync::lock held(takers_);
-        leave_in_order(incoming_.close_chain());
+        Node* const newest = incoming_.close_chain();
+        if (ready_.empty())
+            receive(newest);
+        else
+            keep_linked(newest);
         publish_ready();
     }
 
@@ -93,30 +97,33 @@ public:
 private:
     static constexpr std::size_t least = 64;  // slots in the array from the start
 
-    // Precondition: takers_ is held, and ready_ is empty. The chain comes newest first, which is the order of ready_. A
-    // node tells the next one only after its line has come from its producer's core; if nodes leave a hint, several
-    // lines are under way at once.
+    // Precondition: takers_ is held, and ready_ is empty, so left_ is, too (I3). The chain comes newest first, which is
+    // the order of ready_. A node tells the next one only after its line has come from its producer's core; if nodes
+    // leave a hint, several lines are under way at once.
     void receive(Node* newest) noexcept {
-        if (!left_.empty()) [[unlikely]]
-            return receive_what_was_left(newest);
-        try {
-            for (Node* node = newest; node != nullptr; node = static_cast<Node*>(node->next.read())) {
-                if constexpr (requires { node->prefetch_hint(); }) __builtin_prefetch(node->prefetch_hint());
-                ready_.push_back(node);
+        for (Node* node = newest; node != nullptr; node = static_cast<Node*>(node->next.read())) {
+            if constexpr (requires { node->prefetch_hint(); }) __builtin_prefetch(node->prefetch_hint());
+            if (ready_.size() == ready_.capacity() && !grow()) [[unlikely]] {
+                ready_.clear();
+                return keep_linked(newest);
             }
-        } catch (const std::bad_alloc&) {
-            ready_.clear();
-            receive_what_was_left(newest);
+            ready_.push_back(node);
         }
     }
-    // The same without memory: receives the oldest nodes, as many as there is room for; the rest stays linked.
-    [[gnu::noinline]] void receive_what_was_left(Node* newest) noexcept {
-        leave_in_order(newest);
-        while (!left_.empty() && ready_.size() != ready_.capacity()) ready_.push_back(left_.pop_front());
-        std::reverse(ready_.begin(), ready_.end());
+    // Doubles the array's room. False: there is no memory. Out of line, because a handler around the loop above would
+    // cost it registers.
+    [[gnu::noinline, gnu::cold]] bool grow() noexcept {
+        try {
+            ready_.reserve(2 * ready_.capacity());
+            return true;
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
     }
-    // Precondition: takers_ is held.
-    void leave_in_order(Node* newest) noexcept {
+
+    // Precondition: takers_ is held. Links the nodes in order after those of left_: for a chain that comes while ready_
+    // holds nodes, or that finds no memory.
+    [[gnu::noinline, gnu::cold]] void keep_linked(Node* newest) noexcept {
         fifo_list<Node> oldest_first;
         for (Node* node = newest; node != nullptr;) {
             Node* const older = static_cast<Node*>(node->next.read());
@@ -124,13 +131,25 @@ private:
             node = older;
         }
         left_.splice_back(std::move(oldest_first));
+        refill();
+        publish_ready();  // now: a take that empties ready_ again must find it published, to look at left_ (I3)
+    }
+    // Precondition: takers_ is held. Moves the oldest nodes of left_ into ready_ when that is empty, as many as it has
+    // room for. Needs no memory.
+    [[gnu::noinline, gnu::cold]] void refill() noexcept {
+        if (!ready_.empty()) return;
+        while (!left_.empty() && ready_.size() != ready_.capacity()) ready_.push_back(left_.pop_front());
+        std::reverse(ready_.begin(), ready_.end());
     }
 
-    // Precondition: takers_ is held.
+    // Precondition: takers_ is held. The change is out of line, because most takes publish none.
     void publish_ready() {
-        const bool some = !ready_.empty() || !left_.empty();
-        if (published_ == some) return;
-        published_ = some;
+        if (published_ != !ready_.empty()) [[unlikely]]
+            publish_change();
+    }
+    [[gnu::noinline]] void publish_change() {
+        if (ready_.empty() && !left_.empty()) return refill();
+        published_ = !ready_.empty();
         has_ready_.store(published_, std::memory_order_seq_cst);
     }
 

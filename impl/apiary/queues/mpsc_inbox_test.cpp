@@ -113,6 +113,15 @@ TEST_F(global_pool, a_closed_pool_still_hands_out_what_it_holds) {
     EXPECT_TRUE(p.looks_empty());
 }
 
+TEST_F(global_pool, a_pool_from_which_nothing_was_taken_hands_out_all_after_its_close) {
+    pool p;
+    for (std::size_t i = 0; i < 3; ++i) (void)p.push(&nodes[i]);
+    p.close();
+    EXPECT_FALSE(p.looks_empty());
+    EXPECT_EQ(taken(p, 16, 1), (std::vector{0, 1, 2}));
+    EXPECT_TRUE(p.looks_empty());
+}
+
 TEST_F(queue_of_nodes, fifo_list_splices) {
     auto list = list_of(0, 3);
     list.splice_back(list_of(4, 5));

@@ -33,10 +33,12 @@
 #include <apiary/testing/replaced_new.hpp>
 
 namespace {
-thread_local bool heap_is_empty = false;  // for this thread
+thread_local bool heap_is_empty = false;     // for this thread
+thread_local std::size_t largest_bytes = 0;  // that this thread has asked for
 }
 
-void apiary::before_allocation(std::size_t, std::size_t) {
+void apiary::before_allocation(std::size_t bytes, std::size_t) {
+    largest_bytes = std::max(largest_bytes, bytes);
     if (heap_is_empty) throw std::bad_alloc();
     allocation_of_a_sweep();
 }
@@ -98,6 +100,36 @@ TEST(no_memory, a_pool_gives_all_in_order_also_what_comes_meanwhile_and_after_a_
         take(1'500);
         EXPECT_EQ(taken, pushed);
     }
+}
+
+TEST(no_memory, a_pool_that_has_memory_makes_its_array_large_enough_for_all_that_waits_and_not_much_larger) {
+    apiary::global_pool<numbered> pool;
+    std::vector<numbered> nodes(200);
+    std::vector<numbered*> out(nodes.size());
+    for (numbered& n : nodes) EXPECT_NE(pool.push(&n), apiary::push_result::closed);
+    largest_bytes = 0;
+    EXPECT_EQ(pool.take(out, 1), nodes.size());
+    EXPECT_LT(largest_bytes, 4 * nodes.size() * sizeof(numbered*));
+}
+
+// Each take empties the array, which is then filled from what is linked.
+TEST(no_memory, a_pool_whose_array_a_take_has_emptied_does_not_look_empty) {
+    apiary::global_pool<numbered> pool;
+    std::vector<numbered> nodes(200);
+    std::vector<numbered*> out(nodes.size());
+    for (std::size_t i = 0; i != nodes.size(); ++i) {
+        nodes[i].number = static_cast<int>(i);
+        EXPECT_NE(pool.push(&nodes[i]), apiary::push_result::closed);
+    }
+    std::size_t taken = 0;
+    heap_is_empty = true;
+    while (!pool.looks_empty()) {
+        const std::size_t got = pool.take(out, 1);
+        if (got == 0) break;
+        for (std::size_t i = 0; i != got; ++i) EXPECT_EQ(out[i]->number, static_cast<int>(taken++));
+    }
+    heap_is_empty = false;
+    EXPECT_EQ(taken, nodes.size());
 }
 
 

@@ -25,7 +25,6 @@
 #include <mutex>
 #include <new>
 #include <utility>
-#include <vector>
 
 #include <apiary/tasks/task.hpp>
 
@@ -101,11 +100,16 @@ private:
     struct loose_block {
         loose_block* next;
     };
+    // A slab is linked by itself, so that the depot allocates nothing beside slabs and magazines.
+    struct slab {
+        alignas(block_bytes) slab* next;
+        alignas(block_bytes) std::byte memory[magazine::blocks * block_bytes];
+    };
     struct depot {
         std::mutex mutex;
         stack<magazine> full, empty;
         stack<loose_block> loose;  // released when there was no memory for a magazine
-        std::vector<void*> slabs;
+        stack<slab> slabs;         // so that a leak checker finds them
     };
 
     // Never destroyed: a scheduler with static lifetime, or on a thread that outlives main, may free tasks after every
@@ -164,11 +168,10 @@ private:
         if (loaded_ == &none_) loaded_ = empty_magazine(d);
         while (loaded_->count != magazine::blocks && d.loose.top != nullptr) loaded_->put(d.loose.pop());
         if (loaded_->count > 0) return;
-        d.slabs.push_back(nullptr);  // before the allocation, which may throw
-        auto* slab = static_cast<std::byte*>(::operator new(magazine::blocks * block_bytes, std::align_val_t{64}));
-        d.slabs.back() = slab;
+        auto* const made = new slab;
+        d.slabs.push(made);
         // Hands blocks out in ascending order, which suits the prefetcher of a thread that walks a list of them.
-        for (std::size_t i = magazine::blocks; i-- > 0;) loaded_->put(slab + i * block_bytes);
+        for (std::size_t i = magazine::blocks; i-- > 0;) loaded_->put(made->memory + i * block_bytes);
     }
 
     // Makes loaded_ a magazine with room. False: there is no memory for one.

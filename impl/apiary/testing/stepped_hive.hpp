@@ -1,7 +1,7 @@
-// stepped_hive: the hive's workers on a test's own thread. A manual clock, drivers that never block, and hooks where in a
-// running hive others would act.
+// stepped_hive: the workers of a hive on a test's own thread, with a manual clock, drivers that never block, and
+// hooks at the places where other threads would act in a running hive.
 //
-// Threads. One. A worker's run() returns at the stop, or when it is detached.
+// Threads. One thread uses everything. A worker's run() returns after a stop, or when the worker has been detached.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +34,10 @@ struct scripted_driver : fake_driver<manual_clock<>> {
         if (const auto act = std::exchange(on_wait, {})) act();
         fake_driver::wait(deadline_ns);
     }
-    std::function<void()> on_poll, on_wait;  // at every poll; at the next wait, once
+    std::function<void()> on_poll, on_wait;  // called at every poll; called at the next wait, once
 };
 
-// Tasks that note their names.
+// Makes tasks that note their names.
 class still_script {
 public:
     using storage = heap_storage<real_sync>;

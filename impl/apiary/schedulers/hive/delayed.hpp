@@ -1,25 +1,23 @@
 // delayed: a callable that waits in a timer heap, and the handle that cancels it.
 //
-// When to use it. For timeouts, most of which are cancelled. When not: for a periodic task, which
-// posts its own successor.
+// When to use it. For timeouts, most of which are cancelled. When not: for a periodic task, which posts its own
+// successor.
 //
-// Threads.   delayed_handle: one thread at a time; may outlive the scheduler. cancel(): any thread.
-// Progress.  cancel, and the end of the task: wait-free, and no message to the worker that keeps
-//            the timer.
+// Threads.   delayed_handle: one thread at a time; it may outlive the scheduler. cancel(): any thread.
+// Progress.  cancel, and the end of the task: wait-free. Neither sends a message to the worker that keeps the timer.
 //
 // Invariants
-//   I1  `state_` leaves `pending` once, by the thread that ends the callable: the worker that runs
-//       or drops the task, or a canceller. Only that thread touches the callable, and destroys it.
-//   I2  The block lives until task and handle have both let go of it.
+//   I1  One thread moves `state_` away from `pending`, once: the worker that runs or drops the task, or a canceller.
+//       Only this thread touches the callable, and destroys it.
+//   I2  The block lives until the task and the handle have both let go of it.
 //
-// What a cancelled callable held is freed at once; the empty task stays in the heap until its
-// deadline, or until the worker's next sweep (io_sources::keep_timer), which comes before the heap
-// holds twice what the last one left.
+// A cancel frees the callable at once. The empty task stays in the heap until its deadline, or until the worker's next
+// sweep (io_sources::keep_timer), which comes before the heap holds twice as many timers as the last sweep left.
 //
 // Synchronisation
-//   S1  release_one: fetch_sub (acq_rel) by the first to let go -> the same by the last, which
-//       frees the block. `state_` itself is relaxed: it decides which thread ends the callable, and
-//       that thread got the callable together with the task or the handle.
+//   S1  release_one: fetch_sub (acq_rel) by the first owner that lets go -> fetch_sub (acq_rel) by the last one, which
+//       frees the block. `state_` itself is relaxed: it decides which thread ends the callable, and that thread got the
+//       callable together with the task or the handle.
 //
 // Checked by model_check/schedulers/hive/hive_cancel_check.cpp.
 #pragma once
@@ -33,7 +31,7 @@
 
 namespace apiary {
 
-// What task and handle share; the callable lies behind it.
+// The task and the handle share this block; the callable stands after it in memory.
 template <class Sync>
 class delayed_block {
 public:
@@ -47,7 +45,7 @@ public:
     delayed_block(const delayed_block&) = delete;
     delayed_block& operator=(const delayed_block&) = delete;
 
-    // For the worker. Lets the callable's exceptions out, destroyed all the same.
+    // For the worker. Passes on an exception of the callable, which is destroyed in any case.
     job_end end(job_end how) {
         if (!claim(ended)) {
             Sync::reach("delayed.was_cancelled");
@@ -66,7 +64,8 @@ public:
         return true;
     }
 
-    // A hint: no sooner true than cancel() has begun to return true. The thread that ends the task is told for certain.
+    // A hint: it is true only if a cancel() has won, and may be false although one has. The thread that ends the task
+    // learns the truth from end().
     bool looks_cancelled() const { return state_.load(std::memory_order_relaxed) == cancelled; }
 
     void release_one() noexcept {
@@ -112,7 +111,7 @@ private:
     alignas(F) std::byte storage_[sizeof(F)];
 };
 
-// What is put into the task: ends the callable unless that was cancelled.
+// The callable of the task: it ends the user's callable, unless that was cancelled.
 template <class Sync>
 class delayed_entry {
 public:
@@ -129,7 +128,7 @@ private:
     delayed_block<Sync>* block_;
 };
 
-// True when the post was accepted. Letting go of a handle does not cancel.
+// It is true if the post was accepted. The end of a handle does not cancel.
 template <class Sync = real_sync>
 class delayed_handle {
 public:
@@ -146,8 +145,8 @@ public:
 
     explicit operator bool() const { return block_ != nullptr; }
 
-    // True when the callable had not begun: it is destroyed here and never runs. False when it has begun,
-    // ended or been cancelled, or the post was refused.
+    // True: the callable had not begun; this call has destroyed it, and it never runs. False: it has begun, ended or
+    // been cancelled before, or the post was refused.
     bool cancel() { return block_ != nullptr && block_->cancel(); }
 
 private:

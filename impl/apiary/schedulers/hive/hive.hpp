@@ -1,31 +1,27 @@
-// hive: IO workers with private queues, stealable deques and timers, and compute workers beside
-// them.
+// hive: a scheduler with IO workers, which have private queues, stealable deques and timers, and with compute workers
+// beside them.
 //
 //     apiary::hive h({.io_workers = 2});
-//     (void)h.post_micro([&] { …; h.request_stop(); });    // false: it was stopped before
+//     (void)h.post_micro([&] { …; h.request_stop(); });    // false: the hive was stopped before
 //     h.run();                                             // this thread is IO worker 0; without it nothing runs
 //
-// When to use it. For many small tasks that post each other, wait for deadlines, or must run on a
-// certain thread; with compute workers for long ones. When not: for tasks that block, or wait for
-// their children inside a worker.
+// When to use it. For many small tasks that post each other, wait for deadlines, or must run on a certain thread; with
+// compute workers for long ones. When not: for tasks that block, or that wait for their children inside a worker.
 //
-// Threads. The posting calls, attach, detach and request_stop: any thread, and tasks; not signal
-//          handlers. run: one thread, once. Construction and destruction: while no other thread
-//          uses the hive, which includes threads still inside a post, a request_stop or an
-//          attach_this_thread when run() returns.
-// Memory.  No heap call per task in the steady state, for callables of up to 40 bytes.
-// Order.   What one thread posts to one worker (post_to_worker) begins in the order of the posts,
-//          until that worker is detached. For the rest there is no order; a single worker with
-//          nothing but outside posts keeps theirs, unless a batch of them (global_batch) is longer
-//          than global_probe_interval: the old end's turn then comes within it.
-// Fairness. Every accepted task begins after finitely many others, whatever tasks post, as long as
-//          each ends.
-// Errors.  A posting call throws std::bad_alloc, what copying the callable throws, or
-//          std::invalid_argument for an empty std::function or null function pointer, and has then
-//          posted nothing. An exception that leaves a task is counted and told to
-//          hive_config::on_exception; the worker goes on.
+// Threads. The posting calls, attach, detach and request_stop: any thread, and tasks; not signal handlers. run: one
+//          thread, once. Construction and destruction: while no other thread uses the hive. A thread that is still
+//          inside a post, a request_stop or an attach_this_thread when run() returns uses it.
+// Memory.  A task whose callable has up to 40 bytes makes no heap call in the steady state.
+// Order.   Tasks that one thread posts to one worker (post_to_worker) begin in the order of the posts, until that
+//          worker is detached. Other tasks have no order, with one exception: a single worker that has nothing but
+//          outside posts keeps their order, unless it takes a batch of them (global_batch) that is longer than
+//          global_probe_interval, because the old end of its deque then has its turn within the batch.
+// Fairness. Every accepted task begins after finitely many others, whatever the tasks post, if each task ends.
+// Errors.  A posting call throws std::bad_alloc, any exception of copying the callable, or std::invalid_argument for an
+//          empty std::function or a null function pointer; it has then posted nothing. The worker counts an exception
+//          that leaves a task, tells it to hive_config::on_exception, and goes on.
 //
-// Source: seed 002. The protocol, and where it departs from the seed: README.md beside this file.
+// README.md beside this file has the protocol.
 #pragma once
 
 #include <array>
@@ -45,7 +41,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -62,13 +57,14 @@
 namespace apiary {
 
 struct hive_config {
-    // Not one for each processor: a hive has the threads that it is told, and run() is one of them. default_workers()
-    // (sync/processors.hpp) is how many can run at once, with the control group's quota.
+    // The default is one worker and not one for each processor: a hive has the threads that its user names, and run()
+    // is one of them. default_workers() (sync/processors.hpp) says how many threads can run at once under the control
+    // group's quota.
     unsigned io_workers = 1;       // 1 … 280; worker 0 is the thread that calls run()
     unsigned compute_workers = 0;  // 0 … 280
     hive_parameters parameters = {};
-    // The time slice that an IO worker asks the system for in a hive that starts with compute workers, so that it gets the processor
-    // when it is woken beside them. 0: none. parking/time_slice.hpp
+    // The time slice that an IO worker asks the system for (parking/time_slice.hpp) in a hive that starts with compute
+    // workers, so that it gets the processor when it is woken beside them. 0: the worker asks for none.
     static constexpr std::int64_t usual_io_slice_ns = 100'000;
     std::int64_t io_slice_ns = usual_io_slice_ns;
     exception_handler on_exception = {};  // called on the worker; must not throw
@@ -80,10 +76,11 @@ class basic_hive {
     using task_type = typename core_type::task_type;
     using worker_type = typename core_type::io_worker_type;
     using compute_type = typename core_type::compute_worker_type;
+    using team = typename Parts::threads;
 
 public:
-    // Throws std::invalid_argument when a number of workers or a parameter is out of range, and
-    // std::system_error when a worker's event loop cannot be made.
+    // Throws std::invalid_argument if a number of workers or a parameter is out of range, and std::system_error if a
+    // worker's event loop cannot be made.
     explicit basic_hive(const hive_config& config)
         : core_(in_range("hive", config.io_workers, 1U, max_workers, "io_workers"),
                 in_range("hive", config.compute_workers, 0U, max_workers, "compute_workers"),
@@ -101,8 +98,8 @@ public:
     basic_hive(const basic_hive&) = delete;
     basic_hive& operator=(const basic_hive&) = delete;
 
-    // False: the hive has been stopped; the callable is destroyed without having run. The same holds
-    // for every post below.
+    // Posts a task that any IO worker may run. False: the hive has been stopped, and the callable is destroyed
+    // without a run. Both hold for every post below.
     template <class F>
     [[nodiscard]] bool post_micro(F&& callable) {
         pending t = make(std::forward<F>(callable));
@@ -111,14 +108,14 @@ public:
         return accepted(here != nullptr ? here->post_local(t.get()) : core_.post(t.get()), t);
     }
 
-    // Moves from every element. All of them or none: returns the size of the batch, or 0.
+    // Posts all callables or none, and moves from each of them. Returns the size of the batch, or 0.
     template <class F, std::size_t Extent>
     [[nodiscard]] std::size_t post_micro_batch(std::span<F, Extent> callables) {
         return post_list(callables, [this](auto& tasks) { return core_.post_list(tasks); });
     }
 
-    // Runs on this IO worker, and on no other unless it is detached before. Also false when no worker of this id is in
-    // service.
+    // Posts a task that runs on this IO worker, and on another only if this one is detached before. Also false if no
+    // worker of this id is in service.
     template <class F>
     [[nodiscard]] bool post_to_worker(unsigned worker, F&& callable) {
         pending t = make(std::forward<F>(callable));
@@ -127,10 +124,10 @@ public:
         return accepted(to_itself ? here->sources().post(t.get()) : core_.post_to(worker, t.get()), t);
     }
 
-    // Runs no earlier than `delay` from now; a negative delay counts as none, and one beyond the clock's
-    // range as "never". Of two random IO workers the one with fewer timers keeps it (seed 002 section 5.4).
-    // The handle is empty when the post was refused. A timer that is not due when the hive stops is
-    // discarded. There is no such call for compute tasks.
+    // Posts a task that begins no earlier than `delay` from now. A negative delay counts as none; the task never begins
+    // if the delay ends beyond the clock's range. Of two random IO workers the one with fewer timers keeps the timer.
+    // The handle is empty if the post was refused. A stop discards timers that are not due. Compute tasks have no
+    // such call.
     template <class F, class Rep, class Period>
     [[nodiscard]] delayed_handle<Sync> post_delayed(F&& callable, std::chrono::duration<Rep, Period> delay) {
         using block = delayed_callable<std::decay_t<F>, Sync>;
@@ -142,7 +139,7 @@ public:
         try {
             t = make(delayed_entry<Sync>(b));
         } catch (...) {
-            handle.cancel();  // the callable is inside already
+            handle.cancel();  // the callable is in the block already
             throw;
         }
         t->deadline_ns = deadline;
@@ -155,36 +152,41 @@ public:
         return handle;
     }
 
-    // Also false when the hive has no compute worker.
+    // Posts a task that runs on a compute worker. Also false if the hive has none.
     template <class F>
     [[nodiscard]] bool post_compute(F&& callable) {
         pending t = make(std::forward<F>(callable));
         return accepted(core_.post_compute(t.get()), t);
     }
 
-    // As post_micro_batch.
+    // Posts all callables or none to the compute workers, as post_micro_batch does to the IO workers.
     template <class F, std::size_t Extent>
     [[nodiscard]] std::size_t post_compute_batch(std::span<F, Extent> callables) {
         return post_list(callables, [this](auto& tasks) { return core_.post_compute_list(tasks); });
     }
 
-    // Blocks until the hive was stopped and every worker has ended. Throws std::logic_error when called
-    // a second time, std::system_error when a thread cannot be started (the hive is then stopped).
+    // Runs IO worker 0 on this thread, and returns when the hive has been stopped and every worker has ended. Throws
+    // std::logic_error if it is called a second time. Throws std::system_error or std::bad_alloc if a thread cannot be
+    // started; the hive has then been stopped, and its tasks are discarded.
     void run() {
-        // One hold of the mutex: an attach in between would have its worker started twice.
+        // The mutex is held throughout: otherwise an attach in between would have its worker started twice.
         std::unique_lock held(threads_mutex_);
         if (phase_ != phase::fresh) throw std::logic_error("hive::run: called twice; a hive runs once");
         phase_ = phase::running;
         if (io_slice_ns_ != 0) usual_slice_ns_ = time_slice::of_this_thread();
+        unsigned io = main_worker + 1, compute = 0;  // the next to be started
         try {
-            for (unsigned i = 1; i < core_.io().size(); ++i)
-                if (!is_guest_[i]) start(*core_.io()[i]);
-            for (unsigned i = 0; i < core_.compute().size(); ++i) start(*core_.compute()[i]);
+            for (; io < core_.io().size(); ++io)
+                if (!is_guest_[io]) start(*core_.io()[io]);
+            for (; compute < core_.compute().size(); ++compute) start(*core_.compute()[compute]);
         } catch (...) {
             core_.request_stop(stop_mode::discard);
             held.unlock();
-            run_here(core_.io(), io_threads_);
-            run_here(core_.compute(), compute_threads_);
+            // This thread ends what the workers hold that got no thread.
+            run_worker(*core_.io()[main_worker]);
+            for (; io < core_.io().size(); ++io)
+                if (!is_guest_[io]) run_worker(*core_.io()[io]);
+            for (; compute < core_.compute().size(); ++compute) run_worker(*core_.compute()[compute]);
             join_all();
             throw;
         }
@@ -193,27 +195,28 @@ public:
         join_all();
     }
 
-    // From a task or a source, on an IO worker of this hive: that worker tells the source of its descriptor until it is
-    // unwatched; event_source.hpp has the rules. Anywhere else: throws std::logic_error.
+    // For a task or a source on an IO worker of this hive: that worker tells the source about its descriptor until the
+    // source is unwatched; event_source.hpp has the rules. Throws std::logic_error if it is called anywhere else.
     [[nodiscard]] watch_result watch(event_source& source, interest what = {}) {
         worker_type& here = on_a_worker("watch");
-        // It has told its sources, or is about to.
+        // A worker that ends has told its sources, or is about to: a new source would hear nothing.
         if (core_.stopping() || !serves(here)) return watch_result::worker_ends;
         return here.driver().watch(source, what);
     }
-    // False: it is not watched by this worker, or its descriptor has been closed.
+    // Both return false if this worker does not watch the source, or if the source's descriptor has been closed.
     bool rewatch(event_source& source, interest what) { return on_a_worker("rewatch").driver().rewatch(source, what); }
     bool unwatch(event_source& source) { return on_a_worker("unwatch").driver().unwatch(source); }
 
-    // The IO worker whose task calls this.
+    // The id of the IO worker whose task calls this; empty on any other thread.
     std::optional<unsigned> this_worker() const {
         const worker_type* here = current();
         return here == nullptr ? std::nullopt : std::optional(here->incarnation());
     }
 
-    // One more worker, at any time; it starts at once, or with run(). Its id; empty: the hive has been stopped. Each
-    // call makes a worker of its own: none can be attached twice. Throws std::length_error when all slots are taken,
-    // std::system_error when its event loop or its thread cannot be made, and has then attached none.
+    // Each of the two attaches one more worker at any time, and returns its id. The worker starts at once, or with
+    // run(). The result is empty if the hive has been stopped. Each call makes a worker of its own, so none is
+    // attached twice. Throws std::length_error if all slots are taken, std::system_error if the event loop or the
+    // thread cannot be made, and std::bad_alloc; it has then attached none.
     [[nodiscard]] std::optional<unsigned> attach_io_worker() {
         return attach([this] { return core_.attach_io(); });
     }
@@ -221,19 +224,23 @@ public:
         return attach([this] { return core_.attach_compute(); });
     }
 
-    // The calling thread is one more IO worker, at any time, and blocks in `loop`, an event loop of the caller's own (worker_driver)
-    // instead of epoll: a UI thread, say. `told(id)` is called once, before the worker begins. Returns when it has been detached or
-    // the hive stopped, and all that it held was run, dropped or handed over; run() returns behind that. False: the hive had been
-    // stopped before.
-    //   loop.poll()   is called at each turn of the worker. What it dispatches is like a task here: it may post, and this_worker() is id.
-    //   loop.wait(d)  may dispatch, too, but only what is short. The worker counts as asleep then: a post goes to the pool, and
-    //                 this_worker() is empty; and while a post relies on its wake, workers that post wake no other. A loop whose
-    //                 handlers are long returns from wait, and dispatches in poll.
-    //   loop.wake()   posts nothing, stops and detaches nobody, and returns soon: the poster that wakes waits for it, and so does the
-    //                 worker's end. It is not called any more when this has returned: then the loop may go.
-    // What leaves told, poll or wait by an exception ends the worker as a detach does, and leaves this call; what leaves wake ends the
-    // program. Sources are not watched there (watch_result::wrong_backend). Throws std::logic_error on an IO worker of this hive,
-    // also within its loop; and what an attach throws. The thread keeps its time slice.
+    // Makes the calling thread one more IO worker, at any time. That worker blocks in `loop`, an event loop of the
+    // caller's own (worker_driver), and not in epoll: the thread of a user interface, say. Calls `told(id)` once
+    // before the worker begins. Returns when the worker has been detached or the hive stopped, and all that the
+    // worker held was run, dropped or handed over; run() returns after that. False: the hive had been stopped before.
+    //   loop.poll()   The worker calls it at each turn. A handler that it dispatches is like a task here: it may post,
+    //                 and this_worker() is the id.
+    //   loop.wait(d)  It may dispatch handlers, too, but only short ones. The worker counts as asleep meanwhile: a
+    //                 post goes to the pool, this_worker() is empty, and while a post relies on the wake of this
+    //                 worker, workers that post wake no other. A loop with long handlers returns from wait and
+    //                 dispatches them in poll.
+    //   loop.wake()   It posts nothing, stops and detaches no worker, and returns soon: the poster that wakes waits for
+    //                 it, and so does the end of the worker. No thread calls it after attach_this_thread has
+    //                 returned, so the loop may then be destroyed.
+    // An exception that leaves told, poll or wait ends the worker as a detach does, and leaves this call; one that
+    // leaves wake ends the program. Sources are not watched there (watch_result::wrong_backend). Throws
+    // std::logic_error on an IO worker of this hive, also within its loop; and all that an attach throws. The thread
+    // keeps its time slice.
     template <worker_driver Loop, std::invocable<unsigned> Told>
         requires requires(Driver& driver, guest_core& guest) { driver.host(guest); }
     bool attach_this_thread(Loop& loop, Told told) {
@@ -259,18 +266,18 @@ public:
         return attach_this_thread(loop, [](unsigned) {});
     }
 
-    // From any thread and from tasks, also of that worker; returns at once. The worker ends the task it is at, and
-    // hands over what it holds: tasks to the pool, timers to the main worker. Nothing is dropped. What is posted to it
-    // afterwards is refused. The last compute worker stays.
+    // Each of the two detaches a worker, and returns at once. Any thread may call it, and any task, also one of that
+    // worker. The worker ends its present task and hands over its tasks to the pool and its timers to the main worker.
+    // Nothing is dropped. Later posts to it are refused. The main worker and the last compute worker stay.
     detach_result detach_io_worker(unsigned id) { return core_.detach_io(id); }
     detach_result detach_compute_worker(unsigned id) { return core_.detach_compute(id); }
 
-    // Returns at once. The first call decides how; later ones change nothing.
+    // Asks all workers to end, and returns at once. The first call decides how they end; later calls change nothing.
     void request_stop(stop_mode how = stop_mode::drain) {
         core_.request_stop(how == stop_mode::discard ? how : stop_mode::drain);  // stop_mode{} is neither
     }
 
-    // After run() has returned. Every accepted task was run, discarded or cancelled.
+    // Precondition: run() has returned. Every accepted task was then run, discarded or cancelled.
     stop_report report() const {
         stop_report r;
         const auto add = [&r](const auto& books) {
@@ -285,7 +292,7 @@ public:
         return r;
     }
 
-    // At any time, from any thread: one for each IO worker's slot, then one for each compute worker's.
+    // The counters of each IO worker's slot, then those of each compute worker's. Any thread may ask at any time.
     std::vector<worker_counters> snapshot() const {
         std::vector<worker_counters> all;
         for (unsigned i = 0; i < core_.io().size(); ++i) all.push_back(core_.io()[i]->counters());
@@ -293,7 +300,7 @@ public:
         return all;
     }
 
-    // The sum of one of them over all workers: total(&worker_counters::stolen).
+    // The sum of one counter over all workers: total(&worker_counters::stolen).
     std::uint64_t total(std::uint64_t worker_counters::* which) const {
         std::uint64_t sum = 0;
         for (unsigned i = 0; i < core_.io().size(); ++i) sum += core_.io()[i]->counters().*which;
@@ -301,12 +308,13 @@ public:
         return sum;
     }
 
-    // After run() has returned: what the workers did, in Chrome's JSON, for ui.perfetto.dev. A track for each, the compute
-    // workers' behind those of all IO workers there can be.
+    // Precondition: run() has returned. Writes what the workers did, as Chrome's JSON for ui.perfetto.dev. Each
+    // worker has a track; the numbers of the compute workers' tracks begin after those of all IO workers that there
+    // can be.
     void write_trace(std::ostream& to) const
         requires Parts::trace::on
     {
-        std::ostream out(to.rdbuf());  // without the flags of `to`, nor its locale, which may part thousands
+        std::ostream out(to.rdbuf());  // it has neither the flags of `to` nor its locale, which may group digits
         out.imbue(std::locale::classic());
         out << "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
         std::size_t left_out = 0;
@@ -324,7 +332,7 @@ public:
 
     typename Parts::clock& clock() { return core_.clock(); }
 
-    // In service now. A worker that is leaving is none of them.
+    // How many workers of each kind are in service now. A worker that is leaving does not count.
     unsigned io_workers() { return core_.serving_io(); }
     unsigned compute_workers() { return core_.serving_compute(); }
 
@@ -332,13 +340,14 @@ private:
     static constexpr unsigned max_workers = core_type::io_crew_type::max_workers;
     static constexpr unsigned main_worker = 0;  // slot and id
 
-    // A task that no worker or pool has accepted yet. Destroyed with this, unless released.
+    // A task that no worker and no pool has accepted yet. It is dropped at the end of this object, unless it is
+    // released.
     struct discarder {
         void operator()(task_type* t) const { t->drop(); }
     };
     using pending = std::unique_ptr<task_type, discarder>;
 
-    // The same for many.
+    // The same for many tasks.
     struct task_list {
         fifo_list<task_type> list;
         ~task_list() {
@@ -346,7 +355,7 @@ private:
         }
     };
 
-    // A null task: an empty std::function, or a null pointer to a function.
+    // True for an empty std::function and for a null pointer to a function: a call could only throw or crash.
     template <class F>
     static bool is_empty_callable(const F& f) {
         if constexpr (std::is_pointer_v<F>)
@@ -371,7 +380,7 @@ private:
         return pending(Storage::make(std::forward<F>(callable)));
     }
 
-    // All or none of them, by `post`, which takes the list or leaves it.
+    // Posts all callables or none by `post`, which takes the list or leaves it.
     template <class F, std::size_t Extent, class Post>
     std::size_t post_list(std::span<F, Extent> callables, Post post) {
         if (callables.empty()) return 0;
@@ -393,13 +402,13 @@ private:
         return yes;
     }
 
-    // The worker whose task is running on this thread, if it is one of this hive.
+    // The worker of this hive whose task is running on this thread, or null.
     worker_type* current() const {
         worker_type* const here = Sync::template current<worker_type>();
         return here != nullptr && &here->crew() == &core_.io_crew() ? here : nullptr;
     }
 
-    // From its own thread. False: it is detached, and ends when its task does.
+    // For the worker's own thread. False: the worker is detached, and ends when its task does.
     static bool serves(const worker_type& here) { return here.id() == here.incarnation(); }
 
     worker_type& on_a_worker(const char* call) const {
@@ -417,11 +426,12 @@ private:
         Sync::set_current(outer);
     }
     void run_worker(compute_type& worker) {
-        const time_slice usual(usual_slice_ns_);  // an IO worker's task may have started this thread
+        const time_slice usual(usual_slice_ns_);  // the task of an IO worker may have started this thread
         worker.run();
     }
 
-    // The hives that this thread is attached to, the last first: `current` is empty while a guest waits in its loop.
+    // A list of the hives that this thread is attached to, the last one first. It is needed because `current` is empty
+    // while a guest waits in its loop.
     class guest_mark {
     public:
         explicit guest_mark(const basic_hive* h) : of_(h), outer_(Sync::template current<guest_mark>()) {
@@ -441,7 +451,8 @@ private:
         guest_mark* outer_;
     };
 
-    // What a guest's worker waits in: the user's loop, until something leaves it by an exception, which detaches the worker.
+    // A guest's worker waits in this: the user's loop. An exception that leaves the loop detaches the worker, and the
+    // loop is not called any more.
     template <class Loop>
     struct guest_loop final : guest_core {
         guest_loop(basic_hive& h, worker_type& w, Loop& l) : hive(h), worker(w), loop(l) {}
@@ -470,31 +481,24 @@ private:
         std::exception_ptr thrown;
     };
 
-    // With threads_mutex_ held.
+    // Precondition: threads_mutex_ is held.
     template <class Worker>
     void start(Worker& worker) {
-        thread_of(worker) = std::thread([this, &worker] { run_worker(worker); });
-    }
-    // After a stop: those that have no thread end what they hold.
-    template <class Workers>
-    void run_here(const Workers& workers, const std::array<std::thread, max_workers>& threads) {
-        for (unsigned i = 0; i < workers.size(); ++i)
-            if (!threads[i].joinable() && !(is_io(*workers[i]) && is_guest_[i])) run_worker(*workers[i]);
+        thread_of(worker).start([this, &worker] { run_worker(worker); });
     }
     static constexpr bool is_io(const worker_type&) { return true; }
     static constexpr bool is_io(const compute_type&) { return false; }
-    std::thread& thread_of(const worker_type& w) { return io_threads_[w.index()]; }
-    std::thread& thread_of(const compute_type& w) { return compute_threads_[w.index()]; }
+    team& thread_of(const worker_type& w) { return io_threads_[w.index()]; }
+    team& thread_of(const compute_type& w) { return compute_threads_[w.index()]; }
 
     void join_all() {
         {
             std::unique_lock held(threads_mutex_);
-            phase_ = phase::ended;  // no thread is started any more, and no guest comes
+            phase_ = phase::ended;  // from now on no thread starts, and no guest comes
             no_guests_.wait(held, [this] { return guests_ == 0; });
         }
         for (auto* threads : {&io_threads_, &compute_threads_})
-            for (std::thread& t : *threads)
-                if (t.joinable()) t.join();
+            for (team& t : *threads) t.join();
         const std::lock_guard held(threads_mutex_);
         phase_ = phase::over;
     }
@@ -505,7 +509,7 @@ private:
                                  "one, and try again when it has left");
     }
 
-    // Null: the hive has been stopped.
+    // Returns null if the hive has been stopped.
     worker_type* attach_guest() {
         const std::lock_guard held(threads_mutex_);
         if (phase_ >= phase::ended || core_.stopping()) return nullptr;
@@ -523,26 +527,26 @@ private:
     std::optional<unsigned> attach(Attach attach_one) {
         std::unique_lock held(threads_mutex_);
         if (phase_ >= phase::ended || core_.stopping()) return std::nullopt;
-        // The thread first: what a worker in service accepts must be run. It waits for the mutex, and ends if it is given none.
+        // The thread comes first, because every task that a worker in service accepts must be run. The thread waits for
+        // the mutex, and ends if it is given no worker.
         struct thread_work {
             decltype(attach_one()) worker = nullptr;
-            std::thread before;  // of the worker's life before
+            team before;  // the thread of the worker's previous life
         };
         const auto given = std::make_shared<thread_work>();
         struct waiting {
             std::unique_lock<std::mutex>& held;
-            std::thread thread;
+            team thread;
             ~waiting() {
-                if (!thread.joinable()) return;
                 held.unlock();
                 thread.join();
             }
         } fresh{held, {}};
         if (phase_ == phase::running)
-            fresh.thread = std::thread([this, given] {
+            fresh.thread.start([this, given] {
                 std::unique_lock(threads_mutex_).unlock();
                 if (given->worker != nullptr) run_worker(*given->worker);
-                if (given->before.joinable()) given->before.join();
+                given->before.join();
             });
         auto* const worker = attach_one();
         if (worker == nullptr) {
@@ -551,9 +555,10 @@ private:
         }
         if (is_io(*worker)) is_guest_[worker->index()] = false;
         given->worker = worker;
-        // The old thread has left this worker, and runs no more than what its thread_local objects do, which may attach, too: so
-        // it may be this thread, or wait for it. Only the fresh one waits for it, at its own end.
-        given->before = std::exchange(thread_of(*worker), std::move(fresh.thread));
+        // The old thread has left this worker, and runs nothing but destructors of its thread_local objects. These may
+        // attach, too: so the old thread may be this one, or wait for it. Only the fresh thread waits for the old
+        // one, at its own end.
+        given->before = std::exchange(thread_of(*worker), std::exchange(fresh.thread, {}));
         return worker->incarnation();
     }
 
@@ -579,9 +584,12 @@ private:
     std::mutex threads_mutex_;
     phase phase_ = phase::fresh;
     const std::int64_t io_slice_ns_;
-    std::int64_t usual_slice_ns_ = 0;  // of the thread that called run; written before any other starts
-    std::array<std::thread, max_workers> io_threads_, compute_threads_;  // by threads_mutex_ until ended
-    // Also by it: the slots of IO workers whose last thread was the user's, and how many of those run.
+    std::int64_t usual_slice_ns_ = 0;  // the slice of the thread that called run; written before any other starts
+    // One thread or none for each slot; guarded by threads_mutex_ until phase::ended. A team of all would keep a
+    // handle for every attach until the end, because a thread of a slot is waited for when the next one of that slot
+    // ends.
+    std::array<team, max_workers> io_threads_, compute_threads_;
+    // Guarded by threads_mutex_: the slots of IO workers whose last thread was the user's, and how many of those run.
     std::array<bool, max_workers> is_guest_{};
     unsigned guests_ = 0;
     std::condition_variable no_guests_;

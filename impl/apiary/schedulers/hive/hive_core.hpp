@@ -1,62 +1,49 @@
 // hive_core: the two crews of a hive, the ways in, and how it stops.
 //
-// When to use it. Through hive.hpp, which only adds threads; or alone, where a check or a test
-// brings its own. It is a template over Sync, the driver that IO workers block in, the storage of
-// tasks and the parts, so that the model checks run the shipped scheduler itself.
+// When to use it. Through hive.hpp, which adds threads; or alone, in a check or a test that brings its own threads.
+// It is a template over Sync, the driver in which IO workers block, the storage of tasks and the parts, so that the
+// model checks run the shipped scheduler itself.
 //
-// Threads.  Everything: any thread, after the constructor has returned.
+// Threads.  All functions: any thread, after the constructor has returned.
 // Progress. The posts: lock-free. Attach, detach and request_stop take a mutex.
 //
-// Who must wake whom: workers/crew.hpp; and request_stop wakes every worker. Attach, detach and
-// stop exclude each other by a mutex, so that a stop wakes every worker there is: one that is
-// attached later sees the stop. Posting never takes it.
+// workers/crew.hpp says who must wake whom, and workers/front_end.hpp how a stop excludes attach and detach.
 //
-// Checked by model_check/schedulers/hive. The protocol: README.md beside this file.
+// Checked by model_check/schedulers/hive. README.md beside this file has the protocol.
 #pragma once
 
-#include <cstdint>
 #include <utility>
 
 #include <apiary/contract/scheduler.hpp>
 #include <apiary/schedulers/hive/io_sources.hpp>
 #include <apiary/schedulers/hive/parameters.hpp>
 #include <apiary/schedulers/hive/parts.hpp>
+#include <apiary/sync/cache_line.hpp>
 #include <apiary/tasks/task_storage.hpp>
 #include <apiary/workers/crew.hpp>
-#include <apiary/workers/no_ready_work.hpp>
-#include <apiary/workers/no_sources.hpp>
+#include <apiary/workers/front_end.hpp>
 #include <apiary/workers/ready_work.hpp>
 
 namespace apiary {
 
-// Tasks that post each other, wait for events and deadlines, and may name their worker.
+// IO workers run tasks that post each other, wait for events and deadlines, and may name their worker.
 template <class Sync, class Driver, class Storage, class Parts>
-struct hive_io_kind {
-    using sync = Sync;
+struct hive_io_kind : default_kind<Sync, Parts, task<Sync>> {
     using driver = Driver;
-    using task_type = task<Sync>;
-    using parts = Parts;
     using ready = ready_work<Sync, typename Parts::template local<task<Sync>>>;
     template <class Crew, class Worker>
     using sources = io_sources<Crew, Worker, Storage>;
     static constexpr worker_kind counted_as = worker_kind::io;
 };
 
-// Long tasks, one at a time, so that none waits behind another while a worker sleeps (seed 002 section 8).
+// Compute workers take long tasks one at a time, so that no task waits behind another one while a worker sleeps.
 template <class Sync, class Parts>
-struct hive_compute_kind {
-    using sync = Sync;
+struct hive_compute_kind : default_kind<Sync, Parts, task<Sync>> {
     using driver = typename Parts::compute_driver;
-    using task_type = task<Sync>;
-    using parts = Parts;
-    using ready = no_ready_work<Sync>;
-    template <class Crew, class Worker>
-    using sources = no_sources<Crew, Worker>;
-    static constexpr worker_kind counted_as = worker_kind::compute;
 
     static constexpr worker_parameters with(worker_parameters p) {
         p.pool_visits = 1;
-        p.looks_before_sleep = 0;  // a task of a millisecond does not mind the wake
+        p.looks_before_sleep = 0;  // a wake costs little beside a task of a millisecond
         p.naps = 0;
         p.search_ns = worker_parameters::for_ever;
         return p;
@@ -64,7 +51,9 @@ struct hive_compute_kind {
 };
 
 template <class Sync, class Driver, class Storage, class Parts = hive_parts<Sync>>
-class hive_core {
+class hive_core : public front_end<Sync, Parts> {
+    using base = front_end<Sync, Parts>;
+
 public:
     using task_type = task<Sync>;
     using list = fifo_list<task_type>;
@@ -76,70 +65,46 @@ public:
     // Precondition: 1 <= io_workers <= io_crew_type::max_workers, compute_workers <= the same.
     hive_core(unsigned io_workers, unsigned compute_workers, const hive_parameters& parameters,
               exception_handler on_exception = {})
-        : on_exception_(std::move(on_exception)),
+        : base(std::move(on_exception)),
           io_(*this, parameters),
           compute_(*this, hive_compute_kind<Sync, Parts>::with(parameters)) {
-        stop_.store(running, std::memory_order_relaxed);
         for (unsigned n = 0; n < io_workers; ++n) io_.table().attach(io_);
         for (unsigned n = 0; n < compute_workers; ++n) compute_.table().attach(compute_);
     }
 
-    // Precondition: no worker runs. Drops what a stop before run() has left.
+    // Precondition: no worker runs. Drops the tasks that a stop before run() has left.
     ~hive_core() {
-        // What a dropped callable's destructor posts is refused.
+        // The destructor of a dropped callable may post; its posts are refused.
         request_stop(stop_mode::discard);
         io_.drop_all();
         compute_.drop_all();
     }
 
-    // The ways in. False: the hive has been stopped (or has no compute worker), and the task is still
-    // the caller's.
+    // The ways in. False: the hive has been stopped (or has no compute worker), and the task is still the caller's.
     [[nodiscard]] bool post(task_type* t) { return io_.post(t); }
-    // All or none.
+    // Posts all tasks or none.
     [[nodiscard]] bool post_list(list& tasks) { return io_.post_list(tasks); }
-    // Also false when no worker of that id is in service.
+    // Also false if no worker of that id is in service.
     [[nodiscard]] bool post_to(unsigned id, task_type* t) { return io_.post_to(id, t); }
     [[nodiscard]] bool post_compute(task_type* t) { return compute_.table().size() != 0 && compute_.post(t); }
-    // All or none.
+    // Posts all tasks or none.
     [[nodiscard]] bool post_compute_list(list& tasks) {
         return compute_.table().size() != 0 && compute_.post_list(tasks);
     }
 
-    // The first call decides how. Refuses all later posts, and wakes every worker to see it.
-    void request_stop(stop_mode how) noexcept {
-        // The pools close before the flag is up: a worker that sees the flag (acquire) may end as soon
-        // as the pool is empty, because nothing can come in any more.
-        io_.close();
-        compute_.close();
-        std::uint8_t expected = running;
-        if (!stop_.compare_exchange_strong(expected, static_cast<std::uint8_t>(how), std::memory_order_release,
-                                           std::memory_order_relaxed))
-            return;
-        const typename Sync::lock held(mutex_);
-        io_.wake_all();
-        compute_.wake_all();
-    }
+    // Refuses all later posts, and wakes every worker, which then ends. The first call decides how they end.
+    void request_stop(stop_mode how) noexcept { this->stop_crews(how, io_, compute_); }
 
-    // A worker to be run by a new thread; crew.hpp has the rules. The main worker stays.
+    // Attaching makes a worker, which the caller runs on a new thread. Detaching asks a worker to leave; the main
+    // worker stays. crew.hpp has the rules.
     [[nodiscard]] io_worker_type* attach_io() { return io_.attach(); }
     [[nodiscard]] compute_worker_type* attach_compute() { return compute_.attach(); }
     detach_result detach_io(unsigned id) { return id == 0 ? detach_result::main_worker : io_.detach(id); }
     detach_result detach_compute(unsigned id) { return compute_.detach(id); }
 
-    // How many of each kind are in service.
+    // How many workers of each kind are in service.
     unsigned serving_io() { return io_.serving(); }
     unsigned serving_compute() { return compute_.serving(); }
-
-    bool stopping() const { return stop_.load(std::memory_order_acquire) != running; }
-    bool discarding() const {
-        return stop_.load(std::memory_order_relaxed) == static_cast<std::uint8_t>(stop_mode::discard);
-    }
-
-    // For the crews.
-    typename Parts::clock& clock() { return clock_; }
-    std::int64_t now_ns() const { return clock_.now_ns(); }
-    const exception_handler& on_exception() const { return on_exception_; }
-    typename Sync::mutex& mutex() { return mutex_; }
 
     io_crew_type& io_crew() { return io_; }
     const io_crew_type& io_crew() const { return io_; }
@@ -148,12 +113,8 @@ public:
     const auto& compute() const { return compute_.table(); }
 
 private:
-    static constexpr std::uint8_t running = 0;
-
-    const exception_handler on_exception_;
-    [[no_unique_address]] typename Parts::clock clock_;
-    typename Sync::template atomic<std::uint8_t> stop_;
-    typename Sync::mutex mutex_;  // held while a worker comes or goes, and by the stop
+    // Each crew begins on a cache line of its own, and shares none with the other crew or with the front end.
+    static_assert(alignof(io_crew_type) % cache_line == 0 && alignof(compute_crew_type) % cache_line == 0);
     io_crew_type io_;
     compute_crew_type compute_;
 };

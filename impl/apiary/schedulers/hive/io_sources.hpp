@@ -1,29 +1,29 @@
-// io_sources: what an IO worker of the hive has beside its ready work: an inbox for what others
-// post to this worker, a private queue, and timers.
+// io_sources: the sources of an IO worker of the hive: an inbox for tasks that others post to this worker, a private
+// queue, and timers.
 //
-// When to use it. For workers that others post to by their id, or that keep timers. When not:
-// no_sources.
+// When to use it. For workers to which others post by their id, or that keep timers. When not: for other workers, which
+// have no_sources.
 //
-// Threads.  mail, id, pending: any. The rest: the thread that runs the worker, but enter, open,
-//           leave: the worker table, with the mutex of the crew's owner held.
-// Progress. mail, id, open, leave: wait-free. enter allocates. run_some runs at most local_budget
-//           timers and as many tasks.
-// Order.    The private queue is first in, first out; timers run by their deadlines, those of one
-//           deadline as they came.
+// Threads.  mail, id, pending: any thread. enter, open, leave: the worker table, with the mutex of the crew's owner
+//           held. drop_all: any thread, if no worker of the crew runs any more. All other functions: the thread that
+//           runs the worker.
+// Progress. mail, id, open, leave: wait-free. enter allocates. run_some runs at most local_budget timers and as many
+//           tasks.
+// Order.    The private queue is first in, first out. Timers run by their deadlines, and those of one deadline in the
+//           order in which they came.
 //
 // Invariants
-//   I1  A mailbox has one id for ever, and its inbox is closed once: a late post finds it closed,
-//       and never the next life's.
-//   I2  While the worker is out of service mail() is a closed mailbox that has no worker's id.
+//   I1  A mailbox has one id for ever, and its inbox is closed once: a late post finds it closed, and never the inbox
+//       of the worker's next life.
+//   I2  While the worker is out of service, mail() is a closed mailbox that has no worker's id.
 //
 // Synchronisation
-//   S1  open: store mail_ (release) -> mail: load (acquire). Publishes the mailbox and its id.
-//       leave needs no order: what it shows was made with the worker.
+//   S1  open: store mail_ (release) -> mail: load (acquire). Publishes the mailbox and its id. leave needs no order:
+//       the mailbox that it shows was made with the worker.
 //
-// The concept that this meets: worker_sources (workers/concepts.hpp). Checked by
-// model_check/schedulers/hive/{hive,hive_attach,hive_cancel}_check.cpp; tested by hive_beat_test,
-// hive_timers_test and hive_attach_test. Source: seed 002 sections 4.1, 4.2 and 5; DECISIONS.md D9,
-// D17, D19, D31, D33.
+// It meets the concept worker_sources (workers/concepts.hpp). Checked by
+// model_check/schedulers/hive/{hive,hive_attach,hive_cancel}_check.cpp; tested by hive_beat_test, hive_timers_test and
+// hive_attach_test. DECISIONS.md: D9, D17, D19, D31, D33.
 #pragma once
 
 #include <algorithm>
@@ -50,11 +50,11 @@ public:
     using task_type = task<sync>;
     static constexpr unsigned no_worker = UINT_MAX;
 
-    // Where others post to this worker. One for each of its lives, closed at the end of that life and kept until
-    // the end of all: a post that comes late finds it closed, and never the next life's.
+    // Others post to this worker here. Each life of the worker has a mailbox of its own, which is closed at the end of
+    // that life and kept until the end of the worker (I1).
     struct mailbox {
         mailbox(unsigned worker_id, mailbox* before) : id(worker_id), older(before) {}
-        const typename sync::template cell<unsigned> id;  // the checked policies see a read of an unpublished one
+        const typename sync::template cell<unsigned> id;  // a checked policy sees a read of an id that is not published
         mailbox* const older;
         inbox_type inbox;
     };
@@ -68,7 +68,7 @@ public:
     ~io_sources() {
         while (own_mail_ != nullptr) sync::destroy(std::exchange(own_mail_, own_mail_->older));
     }
-    // What was posted to a worker that never ran. Nothing comes any more.
+    // Drops what was posted to a worker that never ran. Precondition: no more posts come.
     void drop_all() {
         fifo_list<task_type> arrived;
         if (own_mail_ != nullptr) arrived = inbox().drain();
@@ -78,31 +78,31 @@ public:
     }
 
     // ---- The doors.
-    // Of another id when this worker is not in service.
+    // The open mailbox; it has another id if this worker is not in service.
     mailbox& mail() const { return *mail_.load(std::memory_order_acquire); }  // S1
     unsigned id() const { return mail().id.read(); }
-    // The same, from its own thread, also while it leaves.
+    // The same for the worker's own thread, also while the worker leaves.
     unsigned incarnation() const { return own_mail_->id.read(); }
     void enter(unsigned id) { own_mail_ = sync::template create<mailbox>(id, own_mail_); }
     void open() { mail_.store(own_mail_, std::memory_order_release); }  // S1
     void leave() { mail_.store(&gone_, std::memory_order_relaxed); }
 
-    // From a task on this worker, to this worker: behind what others have posted to it before. False: the hive has been stopped
-    // or this worker is detached, and the task is still the caller's.
+    // For a task on this worker: posts to this worker, after all that others have posted to it before. False: the
+    // hive has been stopped or this worker is detached, and the task is still the caller's.
     [[nodiscard]] bool post(task_type* t) {
         if (self().owner().stopping() || self().leaving()) return false;
         if (!inbox().looks_empty()) collect();
         private_.push_back(t);
         return true;
     }
-    // From a task on this worker; never early. False: the hive has been stopped.
+    // For a task on this worker: keeps a timer, which is never early. False: the hive has been stopped.
     [[nodiscard]] bool post_delayed(task_type* t) {
         if (self().owner().stopping()) return false;
         keep_timer(t);
         return true;
     }
 
-    // ---- What the worker's loop asks for.
+    // ---- For the worker's loop (worker_sources).
     void collect() noexcept { sort_in(inbox().drain()); }
     bool run_some() {
         bool worked = run_due_timers();
@@ -115,7 +115,7 @@ public:
     void keep(task_type* t) { private_.push_front(t); }
     std::size_t pending() const { return timers_.size(); }
 
-    // After a detach. From here on what is posted to this worker is refused; its timers go to the main worker.
+    // After a detach: refuses every later post to this worker, and gives the timers to the main worker.
     bool hand_over_timed() {
         sort_in(inbox().close());
         while (task_type* t = timers_.pop())
@@ -135,9 +135,9 @@ public:
         return true;
     }
 
-    // After the stop. Timers that are not due are dropped.
+    // After the stop: drops the timers that are not due.
     void close() {
-        sort_in(inbox().close());  // from here on post_to is refused
+        sort_in(inbox().close());  // from here on every post_to is refused
         if (!self().owner().discarding()) {
             const std::int64_t now = timers_.empty() ? 0 : self().owner().now_ns();
             while (task_type* t = timers_.pop_due(now)) private_.push_back(t);
@@ -155,8 +155,9 @@ private:
                 keep_accepted_timer(t);
         }
     }
-    // Its poster is gone, and cannot be told that there is no memory. So it comes in again and again by the inbox, for which the
-    // worker stays awake, until there is some or it is due. After the end of the inbox it goes the way of all timers.
+    // The poster of this timer is gone, and cannot be told that there is no memory. So the timer comes in again and
+    // again by the inbox, for which the worker stays awake, until there is memory or the timer is due. After the end
+    // of the inbox it goes to the main worker, as all timers do.
     void keep_accepted_timer(task_type* t) noexcept {
         try {
             return keep_timer(t);
@@ -166,8 +167,9 @@ private:
         if (inbox().push(t) == push_result::closed && !self().crew().post_to(main_id, t)) self().drop(t);
     }
 
-    // Timers that were cancelled stay in the heap, and are swept out when it has grown to twice what the last sweep left: a
-    // constant for each timer, and no more cancelled ones than twice the live ones and first_sweep.
+    // Cancelled timers stay in the heap. A sweep drops them when the heap has grown to twice the size that the last
+    // sweep left. So a sweep costs each timer a constant, and the heap holds at most twice as many timers as were
+    // live at once, or first_sweep.
     void keep_timer(task_type* t) {
         if (timers_.held() >= sweep_at_) {
             sync::reach("hive.swept_timers");
@@ -182,7 +184,7 @@ private:
         timers_.add(t);
     }
 
-    // Those that are due now; what they start is due later.
+    // Runs the timers that are due now; timers that these start have to wait for the next turn.
     bool run_due_timers() {
         if (timers_.empty()) return false;
         const std::int64_t now = self().owner().now_ns();
@@ -197,7 +199,7 @@ private:
         return left != self().crew().parameters().local_budget;
     }
 
-    // As far as it was there at the start of the turn.
+    // Runs the private queue as it was at the start of the turn.
     bool run_private() {
         const std::size_t there = std::min(private_.size(), self().crew().parameters().local_budget);
         for (std::size_t left = there; left > 0 && !self().owner().stopping(); --left) {
@@ -207,7 +209,7 @@ private:
         return there > 0;
     }
 
-    // Asks the clock only when there is something to ask for.
+    // Reads the clock only if there is a timer.
     bool timer_due() const { return !timers_.empty() && timers_.next_deadline() <= self().owner().now_ns(); }
 
     inbox_type& inbox() const { return own_mail_->inbox; }
@@ -215,14 +217,14 @@ private:
     const Worker& self() const { return static_cast<const Worker&>(*this); }
 
     static constexpr std::size_t first_sweep = sync::checked ? 1 : 64;
-    static constexpr unsigned main_id = 0;  // the main worker's, which never leaves while the hive runs
+    static constexpr unsigned main_id = 0;  // the id of the main worker, which stays while the hive runs
 
     mailbox gone_{no_worker, nullptr};
     mailbox* own_mail_ = nullptr;
     fifo_list<task_type> private_;
     timer_heap<task_type, sync> timers_;
     std::size_t sweep_at_ = first_sweep;
-    typename sync::template atomic<mailbox*> mail_;  // other threads read it
+    typename sync::template atomic<mailbox*> mail_;  // S1; other threads read it
 };
 
 }  // namespace apiary

@@ -1,4 +1,4 @@
-// The hive's numbers are those of its workers.
+// hive_parameters: the numbers of a hive are those of its workers.
 #pragma once
 
 #include <apiary/workers/parameters.hpp>

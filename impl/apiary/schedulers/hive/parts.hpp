@@ -1,6 +1,6 @@
-// parts: what a test or a tool may put in place of the hive's own clock, processor numbers, random
-// source, queues, trace and compute workers' driver (seed 002 section 14.1). The IO workers' driver
-// and the storage of tasks are template parameters of their own.
+// parts: the parts of a hive that a test or a tool may replace: those of every front end (workers/front_end.hpp), the
+// queues, and the compute workers' driver. The IO workers' driver and the storage of tasks are template parameters of
+// their own.
 //
 //     struct my_parts : apiary::hive_parts<apiary::real_sync> {
 //         using clock = apiary::manual_clock<>;
@@ -10,51 +10,40 @@
 
 #include <cstddef>
 
-#include <apiary/events/parker_driver.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
 #include <apiary/queues/steal_half_queue.hpp>
-#include <apiary/timers/clock.hpp>
+#include <apiary/workers/front_end.hpp>
 #include <apiary/workers/trace.hpp>
 
 namespace apiary {
 
-// Small under a checker, which then meets growth and overflow within a few tasks.
+// The limits are small under a checker, which then meets growth and overflow within a few tasks.
 template <class Sync>
 struct hive_deque_limits {
     static constexpr unsigned index_bits = 64;
     static constexpr std::size_t initial_capacity = Sync::checked ? 1 : 256;
-    static constexpr std::size_t max_capacity = Sync::checked ? 2 : 4096;  // beyond, tasks go to the global pool
+    static constexpr std::size_t max_capacity = Sync::checked ? 2 : 4096;  // further tasks go to the global pool
 };
 
 template <class Sync>
 struct hive_half_limits {
     static constexpr unsigned index_bits = 16;
     static constexpr unsigned version_bits = 32;
-    static constexpr std::size_t capacity = Sync::checked ? 4 : 256;  // beyond, the older half goes to the global pool
+    static constexpr std::size_t capacity = Sync::checked ? 4 : 256;  // if full, the older half goes to the global pool
 };
 
 template <class Sync>
-struct hive_parts {
-    using clock = steady_clock<Sync>;             // one for the hive, default-made; hive::clock()
-    using random = typename Sync::random_source;  // made from a seed; below(n)
-    using trace = no_trace;                       // one for each worker
-    using compute_driver = parker_driver<Sync>;   // what a compute worker blocks in
-    // Of the calling thread; a hint, which the checked policies do not have.
-    static int processor() {
-        if constexpr (Sync::checked)
-            return -1;
-        else
-            return Sync::processor();
-    }
-    // Of the tasks that others may steal: a queue that workers/local_queue.hpp knows.
+struct hive_parts : default_parts<Sync> {
+    using compute_driver = typename default_parts<Sync>::driver;  // a compute worker blocks in it
+    // The queue of the tasks that others may steal; workers/local_queue.hpp knows several.
     template <class Node>
     using local = chase_lev_deque<Node*, Sync, hive_deque_limits<Sync>>;
     template <class Node>
     using inbox = mpsc_inbox<Node, Sync>;
 };
 
-// A theft takes half of what waits. When one task a theft is enough: hive_parts.
+// Each theft takes half of the waiting tasks. If one task is enough, use hive_parts.
 template <class Sync>
 struct half_stealing_hive_parts : hive_parts<Sync> {
     template <class Node>

@@ -1,12 +1,14 @@
-// hive_timeline: some milliseconds of a hive at mixed work, as a trace for ui.perfetto.dev ("Open trace file") or chrome://tracing.
+// hive_timeline: some milliseconds of a hive at mixed work, as a trace for ui.perfetto.dev ("Open trace file") or
+// chrome://tracing.
 //
 //     hive_timeline FILE.json [MILLISECONDS]     (default 20, at most 10000)
 //
-// Two IO workers and a compute worker: bursts of small tasks by one worker, which the other one steals; posts from outside; timers;
-// long tasks. The source is also how to get a trace of one's own: apiary::traced_hive in place of apiary::hive, and write_trace.
+// Two IO workers and a compute worker: bursts of small tasks by one worker, which the other one steals; posts from
+// outside; timers; long tasks. The source is also how to get a trace of one's own: apiary::traced_hive in place of
+// apiary::hive, and write_trace.
 //
-// Prints what each worker did: a line of counters each, as a test compares them with the trace. Exit code: 0, 1 the file cannot be
-// written, 2 the command line makes no sense.
+// Prints what each worker did: a line of counters each, as a test compares them with the trace. Exit code: 0, 1 the
+// file cannot be written, 2 the command line makes no sense.
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -27,7 +29,7 @@ void busy(std::chrono::microseconds how_long) {
     }
 }
 
-// Posts that are refused are those behind the stop; they need no answer here.
+// A post is refused only after the stop; it needs no answer here.
 class mixed_work {
 public:
     explicit mixed_work(apiary::traced_hive& h) : hive_(h) {}

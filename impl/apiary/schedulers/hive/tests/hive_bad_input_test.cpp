@@ -1,6 +1,7 @@
-// What the hive answers to calls that make no sense or come too late: one test for each, by name. Others stand beside what they
-// belong to: the main, an unknown and the last worker detached (hive_attach_test), an empty task (hive_beat_test), a descriptor closed
-// under its source (hive_events_test), impossible numbers (hive_test), no memory (hive_throws_test).
+// What the hive answers to calls that make no sense or come too late: one test for each, by name. Others stand beside
+// what they belong to: the main, an unknown and the last worker detached (hive_attach_test), an empty task
+// (hive_beat_test), a descriptor closed under its source (hive_events_test), impossible numbers (hive_test), no
+// memory (hive_throws_test).
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <gtest/gtest.h>
@@ -104,7 +105,8 @@ TEST(bad_input, a_handler_that_throws_ends_the_program) {
         "");
 }
 
-// On a compute worker, too, which this hive does not know on its thread; and while the thread in run() waits for that worker.
+// On a compute worker, too, which this hive does not know on its thread; and while the thread in run() waits for that
+// worker.
 TEST(bad_input, a_hive_that_is_destroyed_by_its_own_task_ends_the_program) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     for (const bool compute : {false, true})

@@ -1,6 +1,6 @@
-// How long a task waits, counted in tasks that run before it: every source of a worker against every other one that never
-// runs dry. One worker on the test's own thread, a clock that a task moves by one nanosecond. README.md has the bounds,
-// which are the same on a deque and on a steal-half queue.
+// How long a task waits, counted in tasks that run before it: every source of a worker against every other one that
+// never runs dry. One worker on the test's own thread, a clock that a task moves by one nanosecond. README.md has the
+// bounds, which are the same on a deque and on a steal-half queue.
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <gtest/gtest.h>
@@ -133,7 +133,8 @@ TEST(hive_fairness_of_halves, what_has_overflowed_stands_in_the_pool_before_late
     EXPECT_GT(waited[0], standard.global_probe_interval);
     EXPECT_LE(waited[0], (ring / 2 + 1) * (standard.global_probe_interval + 1));
 }
-// An interval of own tasks is cut short by the time that they take: a post from outside waits for that, not for 47 of them.
+// An interval of own tasks is cut short by the time that they take: a post from outside waits for that, not for 47 of
+// them.
 TYPED_TEST(hive_fairness, beside_long_own_tasks_the_pool_waits_for_one_of_them_and_many_pass_at_once) {
     constexpr std::size_t tasks = standard.pool_visits;
     struct contest_of {

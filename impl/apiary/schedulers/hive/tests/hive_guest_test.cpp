@@ -351,7 +351,8 @@ TEST(hive_guest, what_a_loop_dispatches_while_it_waits_may_not_become_one) {
     ui.join();
 }
 
-// Loops that go as soon as they are left, beside posts that have found their worker asleep: under the sanitizers no wake is late.
+// Loops that go as soon as they are left, beside posts that have found their worker asleep: under the sanitizers no
+// wake is late.
 TEST(hive_guest, loops_that_come_and_go_beside_posts) {
     running_hive r({});
     std::atomic<bool> over{false};

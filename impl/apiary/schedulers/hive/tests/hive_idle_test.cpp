@@ -1,4 +1,5 @@
-// What the hive's workers do while there is nothing to do: they sleep, or they watch the clock for a timer. Real threads.
+// What the hive's workers do while there is nothing to do: they sleep, or they watch the clock for a timer. Real
+// threads.
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <gtest/gtest.h>
@@ -51,8 +52,9 @@ TEST(hive_idle, a_worker_that_watches_the_clock_for_a_timer_does_not_park_and_is
     running.join();
 }
 
-// Workers of both kinds, and a timer that is far away. A worker that polls parks again and again, and no such half second comes. The
-// naps and wakes that the posts leave behind come to an end; a machine that stands still may spread them over many tries.
+// Workers of both kinds, and a timer that is far away. A worker that polls parks again and again, and no such half
+// second comes. The naps and wakes that the posts leave behind come to an end; a machine that stands still may spread
+// them over many tries.
 TEST(hive_idle, an_idle_hive_does_not_wake) {
     hive h({.io_workers = 2, .compute_workers = 2});
     std::thread running([&h] { h.run(); });
@@ -75,9 +77,9 @@ TEST(hive_idle, an_idle_hive_does_not_wake) {
     running.join();
 }
 
-// A burst of posts on one processor: the first post wakes a worker, which takes the processor from the poster. It must let the
-// poster go on, and not run task by task with a wake for each few. (Long yields count for nothing here: on a machine with
-// other work they say that the processor is contended, and then each sleep costs a wake.)
+// A burst of posts on one processor: the first post wakes a worker, which takes the processor from the poster. It
+// must let the poster go on, and not run task by task with a wake for each few. (Long yields count for nothing here:
+// on a machine with other work they say that the processor is contended, and then each sleep costs a wake.)
 TEST(hive_idle, a_burst_on_one_processor_costs_few_wakes) {
     constexpr std::uint64_t bursts = 40, tasks = 2048;
     std::uint64_t woken = 0, parked = 0;

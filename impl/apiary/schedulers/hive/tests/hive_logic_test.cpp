@@ -1,5 +1,6 @@
-// Slips that scripts/apiary mutate --logic found alive: which worker is woken by what, what is put back when nobody takes it, what a
-// leaving worker hands over and in which order, and what the books say. One worker at a time (stepped_hive.hpp).
+// Slips that scripts/apiary mutate --logic found alive: which worker is woken by what, what is put back when nobody
+// takes it, what a leaving worker hands over and in which order, and what the books say. One worker at a time
+// (stepped_hive.hpp).
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// How a hive ends, drained, discarded or never run: every post is run, discarded, cancelled or refused, and the report says so.
+// How a hive ends, drained, discarded or never run: every post is run, discarded, cancelled or refused, and the
+// report says so.
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <gtest/gtest.h>
@@ -72,8 +73,9 @@ TEST_P(hive_of, a_discarding_stop_accounts_for_every_task) {
     EXPECT_EQ(token.use_count(), 1) << "dropped callables are destroyed";
 }
 
-// Everything at once until posts are refused: every kind of post, cancels by another thread, tasks that throw and that post, workers
-// that come and go, and a reader of the counters. Which way each task ends is open; that it ends one way is not.
+// Everything at once until posts are refused: every kind of post, cancels by another thread, tasks that throw and
+// that post, workers that come and go, and a reader of the counters. Which way each task ends is open; that it ends
+// one way is not.
 class everything_at_once {
 public:
     explicit everything_at_once(unsigned workers) : h_({.io_workers = workers, .compute_workers = 1}) {}

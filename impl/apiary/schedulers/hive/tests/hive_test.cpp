@@ -1,5 +1,5 @@
-// What the hive offers beyond the contract (contract_test): targeted posts, batches, compute workers; and what it refuses to be.
-// Real threads. Beside it: timers, stops, and workers that come and go.
+// What the hive offers beyond the contract (contract_test): targeted posts, batches, compute workers; and what it
+// refuses to be. Real threads. Beside it: timers, stops, and workers that come and go.
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <gtest/gtest.h>

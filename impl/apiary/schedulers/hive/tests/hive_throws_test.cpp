@@ -1,5 +1,6 @@
-// What a post throws, and what it has then posted: nothing. Callables that throw while they are moved in, a heap that gives out at
-// every allocation in turn, and posts by what is destroyed last on a thread. A program of its own: it replaces operator new.
+// What a post throws, and what it has then posted: nothing. Callables that throw while they are moved in, a heap that
+// gives out at every allocation in turn, and posts by what is destroyed last on a thread. A program of its own: it
+// replaces operator new.
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <gtest/gtest.h>
@@ -129,7 +130,8 @@ TEST(throws, a_post_without_memory_has_posted_nothing) {
     hive h({.io_workers = 2, .compute_workers = 1});
     std::size_t posted = 0;
     const auto token = std::make_shared<int>(0);
-    // `least`: what it allocates whatever earlier tests left behind: a slab of blocks, and an object for a large callable.
+    // `least`: what it allocates whatever earlier tests left behind: a slab of blocks, and an object for a large
+    // callable.
     const auto at_every_allocation = [&](int least, auto post) {
         int thrown = 0;
         for (int at = 0, n = 0; n == 0; ++at) {

@@ -1,5 +1,5 @@
-// Slips in a turn that scripts/apiary mutate --logic found alive: how many tasks of a kind run, in which order, and when the worker
-// looks at the clock. One worker at a time (stepped_hive.hpp).
+// Slips in a turn that scripts/apiary mutate --logic found alive: how many tasks of a kind run, in which order, and
+// when the worker looks at the clock. One worker at a time (stepped_hive.hpp).
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <gtest/gtest.h>
