@@ -5,12 +5,10 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <new>
 #include <thread>
 #include <vector>
 
-#include <apiary/schedulers/task_graph/graph_plan.hpp>
 #include <apiary/testing/replaced_new.hpp>
 
 namespace {
@@ -94,30 +92,6 @@ TEST(task_graph_memory, a_failure_that_cannot_be_noted_ends_the_program) {
             g.wait();
         },
         "no memory for a failure");
-}
-
-// The heap is empty behind its first submit.
-struct takes_the_last_memory {
-    std::uint64_t submitted = 0;
-    template <class Task>
-    std::uint64_t submit(const std::vector<std::uint64_t>&, const Task&, apiary::task_options) {
-        heap_is_empty = true;
-        return submitted++;
-    }
-};
-
-TEST(task_graph_memory, a_plan_has_its_memory_before_it_submits) {
-    takes_the_last_memory g;
-    const apiary::graph_plan plan(100);
-    bool threw = false;
-    try {
-        apiary::submit_plan(g, plan, [](std::size_t) {});
-    } catch (const std::bad_alloc&) {
-        threw = true;
-    }
-    heap_is_empty = false;
-    EXPECT_FALSE(threw);
-    EXPECT_EQ(g.submitted, 100U);
 }
 
 int alive = 0;
