@@ -32,6 +32,7 @@
 //            heap), window_stuck (an open scope keeps the window full), std::logic_error (behind close,
 //            or from a task of this graph). A task that throws cancels those that depend on it; failures()
 //            says which, and why. Nothing is thrown by wait or close for it.
+//            close: std::bad_alloc, where there is no memory for its report; the graph is closed then. The destructor makes none.
 // Memory.    Slots of 128 bytes, edges of 12, the output heap, and for each type 8 bytes a slot for what is ready (24 by
 //            another policy than locality); all allocated at the start, and where the window grows. Callables of more
 //            than task_body::room bytes, and failures, are allocated as they come. A deque that cannot grow is passed by.
@@ -114,7 +115,9 @@ public:
         }
     }
     ~basic_task_graph() {
-        if (!closed_) close();
+        if (closed_) return;
+        const submitter_turn turn(*this);
+        end();  // and no report: that takes memory, and nothing may be thrown here
     }
     basic_task_graph(const basic_task_graph&) = delete;
     basic_task_graph& operator=(const basic_task_graph&) = delete;
@@ -155,13 +158,7 @@ public:
     // Waits, ends the scopes that are open, and the workers. No submit behind it.
     task_graph_report close() {
         const submitter_turn turn(*this);
-        if (closed_) return report();
-        wait_for_all();
-        open_at_close_ = window_.open_scopes();
-        while (window_.open_scopes() != 0) window_.end_scope();
-        window_.reclaim();
-        closed_ = true;
-        stop();
+        if (!closed_) end();
         return report();
     }
 
@@ -268,6 +265,14 @@ private:
         for (desk_type& desk : desks_) desk.reserve(tasks);
         if (desks_.empty())
             for (crew_type& c : crews_) c.pool().reserve(tasks);
+    }
+    void end() {
+        wait_for_all();
+        open_at_close_ = window_.open_scopes();
+        while (window_.open_scopes() != 0) window_.end_scope();
+        window_.reclaim();
+        closed_ = true;
+        stop();
     }
     void wait_for_all() {
         window_.wait_for_all([this](slot& s) { wait_for(s); });

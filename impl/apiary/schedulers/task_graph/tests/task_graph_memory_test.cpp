@@ -11,27 +11,26 @@
 
 #include <apiary/testing/replaced_new.hpp>
 
+#include "empty_heap.hpp"
+
+namespace task_graph_memory_test {
 namespace {
 
 using apiary::ready_policy;
 using apiary::task_graph;
 
-thread_local bool heap_is_empty = false;  // for this thread
+using apiary::testing::heap_is_empty;
+using apiary::testing::without_memory;
 
 }  // namespace
+}  // namespace task_graph_memory_test
 
 void apiary::before_allocation(std::size_t, std::size_t) {
-    if (heap_is_empty) throw std::bad_alloc();
+    if (apiary::testing::heap_is_empty) throw std::bad_alloc();
 }
 
+namespace task_graph_memory_test {
 namespace {
-
-struct without_memory {
-    without_memory() { heap_is_empty = true; }
-    ~without_memory() { heap_is_empty = false; }
-    without_memory(const without_memory&) = delete;
-    without_memory& operator=(const without_memory&) = delete;
-};
 
 TEST(task_graph_memory, tasks_that_become_ready_need_none_however_many) {
     for (const ready_policy policy :
@@ -127,3 +126,4 @@ TEST(task_graph_memory, a_window_that_cannot_grow_stays) {
 }
 
 }  // namespace
+}  // namespace task_graph_memory_test
