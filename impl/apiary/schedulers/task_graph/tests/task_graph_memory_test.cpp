@@ -68,6 +68,30 @@ TEST(task_graph_memory, workers_of_another_type_need_none_to_take_what_is_posted
     }
 }
 
+// A worker of that type is at work meanwhile, and takes none of them.
+TEST(task_graph_memory, tasks_of_another_type_that_become_ready_in_a_window_that_has_grown_need_none) {
+    for (const ready_policy policy : {ready_policy::locality, ready_policy::fifo}) {
+        task_graph g({.workers = {0, 1}, .window = 4, .policy = policy, .window_most = 2048});
+        while (g.window() != 2048) g.submit([] {});
+        g.wait();
+        std::atomic<int> ran = 0;
+        std::atomic<bool> all_there = false;
+        g.submit(
+            [&all_there] {
+                while (!all_there) std::this_thread::yield();
+            },
+            {.type = 1});
+        const auto root = g.submit([] {});
+        for (int i = 0; i != 1000; ++i) g.submit({root}, [&ran] { ++ran; }, {.type = 1});
+        g.submit({root}, [&all_there] { all_there = true; });  // by the submitter, after it has made the others ready
+        {
+            const without_memory here;
+            g.wait();
+        }
+        EXPECT_EQ(ran, 1000);
+    }
+}
+
 TEST(task_graph_memory, tasks_of_a_window_that_has_grown_need_none) {
     task_graph g({.workers = {0}, .window = 4, .policy = ready_policy::fifo, .window_most = 128});
     int ran = 0;
