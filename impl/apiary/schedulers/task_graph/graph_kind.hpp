@@ -1,5 +1,5 @@
-// graph_kind: what the workers of a task_graph are made of: the engine's, with a deque, the desk of a policy,
-// and counts of tasks. A crew for each worker type.
+// graph_kind: the parts of the workers of a task_graph: those of the engine, with a deque, the desk of a policy, and
+// counts of tasks. Each worker type has a crew.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ namespace apiary {
 
 template <class Sync, class Slot>
 struct graph_ready : ready_work<Sync, chase_lev_deque<Slot*, Sync>, Slot> {
-    // By the worker. A job of the engine may be several tasks: a task and successors that ran at once.
+    // Written by the worker. A job of the engine may be several tasks: a task and the successors that ran at once.
     tally<Sync> ran, at_once, cancelled, thrown;
-    // Where the policy is another than locality.
+    // Null by locality.
     using desk_type = ready_desk<Sync, Slot, idle_sets<Sync>::max_workers>;
     desk_type* desk = nullptr;
     bool priorities_differ = false;  // of those that the task which ends has made ready so far

@@ -179,23 +179,25 @@ TEST(task_graph, no_ready_task_is_dropped_however_many_wait_for_one_worker) {  /
 }
 
 TEST(task_graph, types_have_threads_of_their_own) {
-    task_graph g({.workers = {1, 1, 1}, .submitter_helps = false});
-    std::array<std::atomic<std::thread::id>, 3> seen{};
-    std::atomic<int> wrong = 0;
-    task_id before = g.submit([&] { seen[0] = std::this_thread::get_id(); });
-    for (int i = 1; i != 300; ++i) {
-        const auto type = static_cast<std::uint8_t>(i % 3);
-        before = g.submit({before},
-                          [&, type, i] {
-                              if (i < 3) seen[type] = std::this_thread::get_id();
-                              if (seen[type].load() != std::this_thread::get_id()) ++wrong;
-                          },
-                          {.type = type});
+    for (const ready_policy policy : policies) {
+        task_graph g({.workers = {1, 1, 1}, .submitter_helps = false, .policy = policy});
+        std::array<std::atomic<std::thread::id>, 3> seen{};
+        std::atomic<int> wrong = 0;
+        task_id before = g.submit([&] { seen[0] = std::this_thread::get_id(); });
+        for (int i = 1; i != 300; ++i) {
+            const auto type = static_cast<std::uint8_t>(i % 3);
+            before = g.submit({before},
+                              [&, type, i] {
+                                  if (i < 3) seen[type] = std::this_thread::get_id();
+                                  if (seen[type].load() != std::this_thread::get_id()) ++wrong;
+                              },
+                              {.type = type});
+        }
+        const auto report = g.close();
+        EXPECT_EQ(wrong, 0);
+        for (std::size_t type = 0; type != 3; ++type) EXPECT_EQ(report.types[type].ran, 100U);
+        EXPECT_NE(seen[0].load(), seen[1].load());
     }
-    const auto report = g.close();
-    EXPECT_EQ(wrong, 0);
-    for (std::size_t type = 0; type != 3; ++type) EXPECT_EQ(report.types[type].ran, 100U);
-    EXPECT_NE(seen[0].load(), seen[1].load());
 }
 
 TEST(task_graph, of_critical_path_runs_the_task_with_the_longest_way_first) {
