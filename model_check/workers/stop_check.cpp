@@ -1,5 +1,5 @@
-// The stop of front_end on whole workers, from run() to their end: what was accepted runs, every worker ends, the first call
-// decides, and the owner may go as soon as its workers have left.
+// The stop of front_end on whole workers, from run() to their end: what was accepted runs, every worker ends, the first
+// call decides, and the owner may go as soon as its workers have left.
 #include <array>
 #include <atomic>
 
@@ -40,6 +40,7 @@ struct post_meets_the_stop : stop_scenario<Sync> {
     static constexpr unsigned threads = 3;
     static constexpr std::array must_reach{"stop.accepted", "stop.refused", "sleeper.slept"};
     static constexpr std::array engine_laws{"deadlock"};
+    static constexpr const char* exhibit = "a23_spawn_races_stop";
     typename post_meets_the_stop::owner_type owner;
     bool accepted = false;
     void thread(unsigned i) {
