@@ -1,21 +1,20 @@
 // failure_log: which tasks threw, and which were cancelled because of them. It outlives the slots, so
 // that a consumer is cancelled however late it is submitted.
 //
-// When to use it. In a task_graph. It costs nothing while nothing fails.
+// When to use it. In a task_graph. It costs nothing while no task fails.
 //
 // Threads.   Any.
 // Memory.    An entry for each task that threw or was cancelled, until the graph ends. Without memory for one the
-//            program ends: the callable has gone, and a later consumer would run on what is not there.
+//            program ends: the callable is destroyed by then, and a later consumer would run without its input.
 // Invariants
 //   I1  A task is in the log before its fan_out is closed; so the submitter that finds it closed or
 //       gone finds it here.
 //
 // Synchronisation
-//   The entries: the mutex. any(): relaxed, since the submitter asks behind fan_out S2 or S3, and
+//   The entries: the mutex. any(): relaxed, since the submitter asks after fan_out S2 or S3, and
 //   the entry was made before the step that those acquire (I1).
 //
-// Checked by model_check/schedulers/task_graph (poison against a late edge). Source: none; the seed has no
-// failures.
+// Checked by model_check/schedulers/task_graph (poison against a late edge).
 #pragma once
 
 #include <atomic>
@@ -55,7 +54,7 @@ public:
     }
     bool any() const { return any_.load(std::memory_order_relaxed); }
 
-    // Whether the task failed, and by which cause.
+    // True: the task failed; then `cause` is the task that threw.
     [[nodiscard]] bool find(task_id task, task_id& cause) {
         if (!any()) return false;
         const typename Sync::lock held(mutex_);

@@ -20,7 +20,7 @@
 //   I2  The references are one count, which one thread takes to 0. A thread that has given one back,
 //       or has closed the list, does not look at the slot again: the slot may have its next task
 //       (A28, A36, B36, C05).
-//   I3  The task's own reference is given back by the step that closes. Behind it the closer walks
+//   I3  The task's own reference is given back by the step that closes. After it the closer walks
 //       edges, and those lie with consumers that wait for this walk.
 //   I4  While the submitter waits at a watched slot it links nothing, so the references only fall:
 //       exactly one step makes the task spent, and that one is told to notify.
@@ -36,8 +36,7 @@
 //   S4  watch: fetch_or (release) -> close, release (acquire): how the submitter is to be notified; and
 //       what the others did that held a reference, for the submitter that is notified.
 //
-// Checked by model_check/schedulers/task_graph. Source: seed 000 sections 1.1 to 3.3, whose lock and two
-// counters this word replaces.
+// Checked by model_check/schedulers/task_graph.
 #pragma once
 
 #include <atomic>
@@ -99,14 +98,14 @@ public:
 
     fan_out() { word_.store(0, std::memory_order_relaxed); }
 
-    // A new task in a slot that is consumed. Its own reference, and a scope's.
+    // A new task begins in a slot that is consumed. It has its own reference, and a scope's if one is open.
     void open(std::uint64_t lap, bool kept) {
         const std::uint64_t references = kept ? 2 * word::one + word::kept_flag : word::one;
         word_.store((lap & word::lap_mask) << word::lap_at | references, std::memory_order_relaxed);
     }
 
-    // Puts the edge in front of the list of the lap's task, or says why it cannot. `hold`: and takes a reference, unless gone.
-    // set_next(e) writes what the edge links to.
+    // Puts the edge in front of the list of the lap's task, or says why it cannot. `hold`: also takes a reference,
+    // unless the task is gone. set_next(e) writes the edge that comes after it.
     template <class SetNext>
     [[nodiscard]] link_result link(std::uint64_t lap, std::uint32_t edge, bool hold, SetNext set_next) {
         word seen{word_.load(std::memory_order_acquire)};  // S2
@@ -125,22 +124,23 @@ public:
         }
     }
 
-    // The task has ended. Nothing of its slot may be touched behind this (I2, I3).
+    // The task has ended. The caller may touch nothing of its slot afterwards (I2, I3).
     [[nodiscard]] step close(bool failed) {
         const std::uint64_t change = word::closed_flag + (failed ? word::failed_flag : 0) - word::one;
         const word before{word_.fetch_add(change, std::memory_order_acq_rel)};  // S1 to S4
         return {before.edge(), makes_it_spent(before)};
     }
 
-    // Gives a reference back. True: the caller must wake the submitter. Nothing of the slot may be touched behind this (I2).
+    // Gives a reference back. True: the caller must wake the submitter. It may touch nothing of the slot afterwards
+    // (I2).
     [[nodiscard]] bool release() {
         return makes_it_spent(word{word_.fetch_sub(word::one, std::memory_order_acq_rel)});  // S3, S4
     }
 
-    // The scope's reference. Relaxed: it is the submitter that ends scopes and that reclaims.
+    // Gives the scope's reference back. Relaxed: the submitter both ends scopes and reclaims.
     void end_scope() { word_.fetch_sub(word::one + word::kept_flag, std::memory_order_relaxed); }
 
-    // Asks to be notified when the task is spent. True: it is, and nothing will come.
+    // Asks to be notified when the task is spent. True: it is spent already, and no notification will come.
     [[nodiscard]] bool watch() {
         return word{word_.fetch_or(word::watched_flag, std::memory_order_acq_rel)}.spent();  // S3, S4
     }

@@ -1,4 +1,4 @@
-// graph_config: the numbers of a task_graph, what a submit says of a task, and what the graph reports.
+// graph_config: the numbers of a task_graph, the options of a task, and the reports of a graph.
 #pragma once
 
 #include <cstddef>
@@ -12,31 +12,32 @@
 namespace apiary {
 
 struct task_graph_config {
-    // Threads of each worker type, 0 to 279. One, however many processors there are: the submitter helps beside it.
-    // default_workers() (sync/processors.hpp) is how many can run at once, with the control group's quota.
+    // Threads of each worker type, 0 to 279. The default is one thread, whatever the number of processors: the
+    // submitter helps beside it. default_workers() (sync/processors.hpp) is how many can run at once, with the
+    // control group's quota.
     std::vector<unsigned> workers = {1};
     bool submitter_helps = true;          // with tasks of type 0, while it waits
     std::size_t window = 16384;           // tasks that live; a power of two
     std::size_t dependencies = 65536;     // of all that live; a power of two, at most 131072
     std::uint64_t output_bytes = std::uint64_t{1} << 20;
-    unsigned at_once = 64;  // successors that a worker runs behind each other, before it looks for other work
+    unsigned at_once = 64;  // tasks that a worker runs in a row, each a successor of the one before; at least 1
     ready_policy policy = ready_policy::locality;
     bool several_submitters = false;  // any thread may submit, one at a time; then there are no scopes
-    // A power of two, at least window: one that is full again and again doubles, up to this; 0: never.
+    // A power of two, at least window: a window that is often full doubles, up to this; 0: it never grows.
     std::size_t window_most = 0;
 };
 
 struct task_options {
     std::uint8_t type = 0;      // the worker type
     std::uint32_t bytes = 0;    // of the output
-    std::int8_t priority = 0;   // by locality: of the tasks of a type that an end makes ready its worker runs the highest first
-    std::int64_t ahead_ns = 0;  // an estimate: this task and the longest way behind it; critical_path asks for it
+    std::int8_t priority = 0;   // by locality: of the tasks that one end makes ready its worker runs the highest first
+    std::int64_t ahead_ns = 0;  // an estimate of this task and the longest way after it; for critical_path
 };
 
 struct task_graph_counters {
     std::uint64_t ran = 0;        // tasks that were called
-    std::uint64_t at_once = 0;    // of them, behind the producer that made them ready, on the same worker
-    std::uint64_t cancelled = 0;  // tasks that were not called, since a task that they depended on threw
+    std::uint64_t at_once = 0;    // of them, those run directly after the producer that made them ready, by its worker
+    std::uint64_t cancelled = 0;  // tasks that were not called, because a task that they depended on threw
     std::uint64_t thrown = 0;     // of those that ran
     std::uint64_t stolen = 0, parked = 0, woken = 0;
 
@@ -45,7 +46,7 @@ struct task_graph_counters {
 
 struct task_graph_report {
     std::uint64_t submitted = 0, consumed = 0;  // the same number, at the end
-    std::size_t open_scopes = 0;                // that nobody ended before close
+    std::size_t open_scopes = 0;                // scopes that close had to end
     std::vector<task_graph_counters> types;
 };
 

@@ -1,4 +1,4 @@
-// graph_context: what a task's callable is given, if it takes it: its id, its inputs, where its output goes.
+// graph_context: the argument of a callable that takes one: the task's id, its inputs, and the place of its output.
 //
 // Threads. The worker that runs the task, while it runs.
 #pragma once
@@ -14,17 +14,18 @@ template <class Graph, class Worker, class Slot>
 class graph_context {
 public:
     task_id id() const { return slot_->id.read(); }
-    // That runs it, among those of its type. Of type 0 the first is the submitter's.
+    // The number of the worker that runs the task, among those of its type. Of type 0 the first is the submitter's.
     unsigned worker() const { return worker_->index(); }
-    // This task's block, aligned to 16 bytes; what was there before is undefined.
+    // The block of this task, aligned to 16 bytes, with undefined content.
     std::span<std::byte> output() const { return graph().bytes_of(*slot_); }
     template <class T>
     T* output() const {
         return reinterpret_cast<T*>(output().data());
     }
-    // How many producers were named, and what the i-th of them has put out: empty if it has no output, was consumed before
-    // this task was submitted, or is none of them.
+    // How many producers the submit named.
     std::size_t inputs() const { return slot_->edges.read(); }
+    // The output of the i-th of them. Empty if it has none, was consumed before this task was submitted, or if there
+    // is no such producer.
     std::span<const std::byte> input(std::size_t i) const {
         if (i >= inputs()) return {};  // beyond lie the edges of other tasks
         const Slot* const producer = graph().window_.input(*slot_, i);

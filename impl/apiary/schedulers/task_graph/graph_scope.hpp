@@ -1,9 +1,9 @@
-// graph_scope: while it lives, the outputs of the tasks that are submitted to a task_graph stay.
+// graph_scope: while a scope lives, the outputs of the tasks submitted in it stay.
 //
 // Threads. The submitter.
-// Errors.  std::logic_error: by a task of the graph, behind close, or in a graph that several may submit to; end() by a
-//          task of the graph, the second time, or while a scope inside it is open. The destructor ends it; where
-//          end() would throw, the program ends.
+// Errors.  The constructor throws std::logic_error when a task of the graph calls it, after close, and in a graph that
+//          several may submit to; end() when a task of the graph calls it, the second time, after close, and while a
+//          scope inside it is open. The destructor ends the scope; where end() would throw, the program ends.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// graph_sources: what a worker of a task_graph has beside its deque: the desk of its type, where a policy
-// hands it tasks. Without a desk it has none, as no_sources.
+// graph_sources: the sources of a worker of a task_graph: the desk of its type, where a policy hands it tasks. By
+// locality there is no desk, and the sources are those of no_sources.
 //
 // Threads. The worker's own, but enter, open, leave and id: with the owner's mutex held.
 // The concept that this meets: worker_sources (workers/concepts.hpp).

@@ -4,7 +4,7 @@
 //
 // The creation hold. A task must not become ready while its edges are being added. It cannot: it
 // expects all of its producers from the start, and the submitter links the last edge when all else
-// is in place. What has ended before its edge was added the submitter counts itself (arrive).
+// is in place. The submitter itself counts the producers that ended before their edge was added (arrive).
 //
 // Threads.   expect: the submitter, before the first edge. arrive: each producer once, or the submitter
 //            for it. start, state: the worker that runs the task; the submitter, as a hint.
@@ -18,7 +18,7 @@
 //   S1  arrive: fetch_sub (release) -> the last arrive: load or fetch_sub (acquire). What all producers
 //       did is seen by the thread that makes the task ready (B35).
 //
-// Checked by model_check/schedulers/task_graph. Source: seed 000 section 1.2.
+// Checked by model_check/schedulers/task_graph.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ public:
 
     void expect(std::uint32_t producers) { left_.store(producers, std::memory_order_relaxed); }
 
-    // True: the task is ready, and the caller's to hand on.
+    // True: the task is ready, and the caller must hand it on.
     [[nodiscard]] bool arrive(std::uint32_t producers = 1) {
         if (left_.load(std::memory_order_acquire) == producers) {  // S1, I2
             left_.store(0, std::memory_order_relaxed);
@@ -46,7 +46,7 @@ public:
         return left_.fetch_sub(producers, std::memory_order_acq_rel) == producers;  // S1
     }
 
-    // For reports alone: what is left, or `running`.
+    // For reports alone: how many producers are left, or `running`.
     void start() { left_.store(running, std::memory_order_relaxed); }
     std::uint32_t left() const { return left_.load(std::memory_order_relaxed); }
 

@@ -8,12 +8,11 @@
 // Progress. A constant number of steps.
 // Invariants
 //   I1  Positions only grow; a block lies at its position modulo the size, and never across the end:
-//       what is too large for the rest of the ring begins at its start, and the rest lies idle.
+//       a block too large for the rest of the ring begins at its start, and the rest stays unused.
 //   I2  reclaimed <= every live block, and no live block ends beyond reclaimed + size.
 //   I3  An empty ring has room for every block up to its size, wherever its position stands.
 //
-// Tested by output_ring_test.cpp; checked by model_check/schedulers/task_graph. Source: seed 000 section
-// 3.1, which keeps the tail in an int32_t that was a pointer (A30).
+// Tested by output_ring_test.cpp; checked by model_check/schedulers/task_graph.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +40,7 @@ public:
         end_ = begin + round_up(bytes);
         return begin;
     }
-    // Where the next block could begin: the end of what has been given out.
+    // The end of the newest block: where the next one could begin.
     std::uint64_t end() const { return end_; }
     std::uint64_t offset(std::uint64_t position) const { return size_ == 0 ? 0 : position % size_; }
 

@@ -1,22 +1,21 @@
-// ready_board: the policies. Which ready task is next, and which idle worker gets it. Pure: no thread, no
-// clock. The workers (ready_desk.hpp) and the simulation (simulation.hpp) ask the same board.
+// ready_board: the policies. Which ready task is next, and which idle worker gets it. Pure, without thread or clock:
+// the workers ask it through a desk (ready_desk.hpp), and a simulation in virtual time can ask the same board.
 //
-// When to use it. For the workers of one type: clocks of another type's say nothing (A35).
+// When to use it. For the workers of one type: the clocks of another type cannot be compared with theirs (A35).
 //
 // Policies
 //   fifo           ready tasks in the order in which they became ready; the worker of the lowest number
-//   min_clock      the same tasks; of the idle workers the one that has worked least (the seed's rule)
+//   min_clock      the same tasks; of the idle workers the one that has worked least
 //   critical_path  the task with the longest way to the end first, by estimated costs (Task::ahead)
 //   locality       as fifo here; one successor runs at once on its producer's worker (successor_rule.hpp)
 //
 // Threads. One at a time.
-// Memory.  Grows with the tasks that wait; so it is never full, and drops nothing (A29, B33). Behind reserve(tasks,
+// Memory.  Grows with the tasks that wait; so it is never full, and drops nothing (A29, B33). After reserve(tasks,
 //          workers) so many may wait, and nothing is allocated for them.
 // Errors.  ready, idle and reserve: std::bad_alloc, beyond what was reserved.
-// Invariant. Behind a next() that gave nothing, no task waits while a worker is idle. So nobody needs to
-//            yield to anybody: the task goes to the worker that should have it (A32).
-// Tested by ready_board_test.cpp; checked, in the desk, by model_check/schedulers/task_graph. Source: seed
-// 000 sections 2.2 and 2.3.
+// Invariant. After a next() that gave nothing, no task waits while a worker is idle. So no worker needs to
+//            yield to another: the task goes to the worker that should have it (A32).
+// Tested by ready_board_test.cpp; checked, in the desk, by model_check/schedulers/task_graph.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +44,8 @@ inline ready_policy policy_of(std::string_view name) {
                                 "'; there are fifo, min_clock, critical_path and locality");
 }
 
-// An estimate as the policies compare it: 48 bits of nanoseconds, which a slot has room for. Beyond 39 hours all are equal.
+// An estimate as the policies compare it: 48 bits of nanoseconds, for which a slot has room. All beyond 39 hours are
+// equal.
 inline std::int64_t clamped_ahead(std::int64_t ns) {
     constexpr std::int64_t most = (std::int64_t{1} << 47) - 1;
     return std::clamp(ns, -most, most);

@@ -3,27 +3,26 @@
 // When to use it. Where the order of ready tasks matters more than their overhead: fifo, min_clock,
 // critical_path. When not: for locality, whose tasks lie in the workers' deques.
 //
-// A worker without a task says so (take). It then has a hand, into which whichever thread makes a task
-// ready puts it; that thread wakes the worker if it sleeps. So a worker takes nothing that belongs to
-// another, and no wake is for nothing.
+// A worker without a task says so (take). It then has a hand: the thread that makes a task ready puts it
+// there, and wakes the worker if it sleeps. So a worker takes nothing that belongs to another, and no
+// wake is in vain.
 //
 // Threads.   push, reserve: any. take, ended, keep, leave, visible: the worker that they name.
-// Memory.    Allocated by the constructor and by reserve, for so many tasks at once; nothing behind them, since
-//            a thread that has ended a task could not go back. Both throw std::bad_alloc.
+// Memory.    Allocated by the constructor and by reserve, for so many tasks at once. Nothing is allocated later,
+//            since a thread that has ended a task could not go back. Both throw std::bad_alloc.
 // Progress.  Blocks on one mutex for each type; take of an idle worker: wait-free.
 // Invariants
 //   I1  A hand is filled by the thread that takes its worker off the board, with the mutex, and emptied
 //       by its worker, which is off the board then. So it is filled once (A32, B33).
-//   I2  Behind every call no task is on the board while a worker is (ready_board).
-//   I3  An idle worker that goes away (leave) gives back what it was handed.
+//   I2  After every call no task is on the board while a worker is (ready_board).
+//   I3  An idle worker that goes away (leave) gives back the task that it was handed.
 //
 // Synchronisation
 //   S1  give: hand store (seq_cst) -> take: load (acquire): the task, and what its producers did.
 //   S2  Store buffering with the idle set: the giver fills the hand and then claims the sleeper, the worker
 //       announces its sleep and then looks at its hand. All four are seq_cst (idle_set S1).
 //
-// Checked by model_check/schedulers/task_graph; the twin of A32, A35 and B33. Source: seed 000 sections 2.2
-// and 2.3, whose workers yield by a broadcast.
+// Checked by model_check/schedulers/task_graph; the twin of A32, A35 and B33.
 #pragma once
 
 #include <array>
@@ -42,8 +41,8 @@ namespace apiary {
 template <class Sync, class Task, unsigned MaxWorkers, unsigned Bits = 64>
 class ready_desk {
 public:
-    // Workers that were handed a task: the caller must wake those that sleep (for_each). Bit b: of the workers b, b + Bits, and
-    // so on.
+    // Workers that were handed a task: the caller must wake those that sleep (for_each). Bit b stands for the workers
+    // b, b + Bits, and so on.
     using workers = std::uint64_t;
     static_assert(Bits >= 1 && Bits <= 64);
 
@@ -66,7 +65,7 @@ public:
         board_.ready(t);
         return give(nobody).handed;
     }
-    // By worker `me`, which has none. Null: it is idle from now on.
+    // Called by worker `me`, which has no task. Null: it is idle from now on.
     [[nodiscard]] Task* take(unsigned me, std::int64_t worked) {
         hand& mine = hands_[me];
         if (mine.idle) {
@@ -78,14 +77,14 @@ public:
         board_.idle(me, worked);
         return settle(mine, give(me)).next;
     }
-    // By worker `me`, whose task has ended and has made those of its type ready.
+    // Called by worker `me`, whose task has ended and has made these of its type ready.
     [[nodiscard]] after_end ended(unsigned me, std::int64_t worked, fifo_list<Task>& made_ready) {
         const typename Sync::lock held(mutex_);
         board_.idle(me, worked);
         while (Task* t = made_ready.pop_front()) board_.ready(*t);
         return settle(hands_[me], give(me));
     }
-    // By worker `me`, which runs it later.
+    // Called by worker `me`, which runs `t` later.
     void keep(unsigned me, Task& t) {
         hands_[me].idle = true;
         hands_[me].task.store(&t, std::memory_order_relaxed);
@@ -104,8 +103,9 @@ public:
         empty(mine);
         return give(nobody).handed;
     }
-    // Behind any of these: f(i) for the `handed` of `all` workers whose hands are full. Others that share a bit were handed theirs by
-    // another thread; it is never wrong to wake them, and theirs to wake them, too.
+    // After any of these: calls f(i) for those of the `handed` workers whose hands are full; there are `all` workers.
+    // A worker that shares a bit may have been handed its task by another thread, which wakes it, too: a second wake
+    // does no harm.
     template <class F>
     void for_each(workers handed, unsigned all, F f) const {
         for (; handed != 0; handed &= handed - 1)
@@ -139,7 +139,7 @@ private:
         mine.idle = all.next == nullptr;
         return all;
     }
-    // Relaxed: the next that fills it has met this worker at the mutex.
+    // Relaxed: the next thread that fills it has met this worker at the mutex.
     static void empty(hand& mine) {
         mine.idle = false;
         mine.task.store(nullptr, std::memory_order_relaxed);

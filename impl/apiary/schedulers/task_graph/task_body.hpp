@@ -1,12 +1,12 @@
-// task_body: what a task_graph keeps in a slot beside what the window needs: the job that workers run,
-// and the callable.
+// task_body: the part of a slot that a task_graph needs beside the window's: the job that workers run, and the
+// callable.
 //
-// A callable of up to `room` bytes, aligned to 8, lies in the slot; another on the heap. It is destroyed when it
+// A callable of up to `room` bytes, aligned to 8, lies in the slot; any other lies on the heap. It is destroyed when it
 // has run or was cancelled, before the task completes.
 //
 // Threads. One at a time: the submitter, then the worker that runs the task.
-// Errors.  fill passes on what copying the callable throws, or std::bad_alloc. call passes on what the
-//          callable throws, which is destroyed then.
+// Errors.  fill passes on an exception of the callable's copy, or std::bad_alloc. call passes on an exception of the
+//          callable, which is destroyed first.
 #pragma once
 
 #include <cstddef>

@@ -10,33 +10,36 @@
 // When to use it. For graphs that are known only as they are made, however long. When not: for trees
 // (fork_join), or tasks without dependencies (hive).
 //
-// Threads.   submit, scope, wait, close, state, output, window, bytes, report: the submitter, which is one thread at a time;
-//            the first four not a task of this graph, nor a task that such a one runs while it waits for another
-//            graph, nor the copy or move of a callable, which a submit makes in the middle of its turn. With
-//            several_submitters any thread may call submit, wait and close; they exclude each other, also while one of
-//            them waits; state to report: while none of them is called.
-//            submitted, reclaimed, progress, counters, failures: any. write_trace: behind close. Construction and
-//            destruction: while no other call runs.
-// Blocking.  submit waits while the window, the dependencies or the output heap is full. wait and close
-//            until all has completed. Meanwhile the submitter runs tasks of type 0 itself, if it may
-//            (submitter_helps), and sleeps when there are none.
-// Order.     A task runs behind its producers. Of those of its type that its end makes ready the worker runs the one of
-//            the highest priority at once, else the oldest, and the others behind it in that order. They can be stolen:
-//            a thief takes the next one where tasks are long, else the last, and so does the worker itself at the turn
-//            of its deque's old end (workers/fairness.hpp). Those of another type go to that crew's pool as they come.
-//            With another policy than locality as that says (ready_board.hpp), whatever the priorities, and every
-//            hand-over takes a mutex.
-// Errors.    state and counters throw std::invalid_argument for a task or type that there is not. submit throws
-//            before anything has changed: std::invalid_argument (unknown producer, worker type without
-//            workers), std::length_error (too many producers, an output larger than the
-//            heap), window_stuck (an open scope keeps the window full), std::logic_error (behind close,
-//            or from a task of this graph). A task that throws cancels those that depend on it; failures()
-//            says which, and why. Nothing is thrown by wait or close for it.
-// Memory.    Slots of 128 bytes, edges of 12, the output heap, and for each type 8 bytes a slot for what is ready (24 by
-//            another policy than locality); all allocated at the start, and where the window grows. Callables of more
-//            than task_body::room bytes, and failures, are allocated as they come. A deque that cannot grow is passed by.
+// Threads.   submit, scope, wait, close, state, output, window, bytes, report: the submitter, which is one thread at a
+//            time. The first four may not be called by a task of this graph, nor by a task that such a one runs while
+//            it waits for another graph, nor by the copy or move of a callable: a submit makes that in the middle of
+//            its turn. With several_submitters any thread may call submit, wait and close. They exclude each other,
+//            also while one of them waits; state, output, window, bytes and report need a time when none of them is
+//            called. submitted, reclaimed, progress, counters, failures: any thread. write_trace: after close.
+//            Construction and destruction: while no other call runs.
+// Blocking.  submit waits while the window, the dependencies or the output heap is full. wait and close wait until all
+//            tasks have completed. Meanwhile the submitter runs tasks of type 0 itself, if it may (submitter_helps),
+//            and sleeps when there are none.
+// Order.     A task runs after its producers. When a task ends, its worker looks at those of its own type that this
+//            makes ready. It runs the one of the highest priority at once, the oldest where priorities are equal, and
+//            then the others in that order. They can be stolen: a thief takes the next one where tasks are long, else
+//            the last; so does the worker itself when it takes the oldest of its deque in turn
+//            (workers/fairness.hpp). Tasks of another type go to that crew's pool as they become ready. With a policy
+//            other than locality that policy decides (ready_board.hpp), whatever the priorities, and every hand-over
+//            takes a mutex.
+// Errors.    submit throws before anything has changed: std::invalid_argument (an unknown producer, a type without
+//            workers), std::length_error (too many producers, an output larger than the heap), window_stuck (an open
+//            scope keeps the window full), std::logic_error (after close, or from a task of this graph), and what the
+//            copy of the callable throws. state and counters throw std::invalid_argument for a task or a type that does
+//            not exist. A task that throws cancels those that depend on it; failures() names them and the cause, and
+//            wait and close throw nothing for it. close throws std::bad_alloc where there is no memory for its report;
+//            the graph is closed then. The destructor makes no report.
+// Memory.    Slots of 128 bytes, edges of 12, the output heap, and for each type 8 bytes a slot for tasks that are
+//            ready (24 by a policy other than locality). All of it is allocated at the start, and where the window
+//            grows. Callables of more than task_body::room bytes, and failures, are allocated one by one. Without
+//            memory for a larger deque a worker puts tasks into the pool.
 //
-// The protocol, and where it departs from the seed: README.md.
+// The protocol: README.md.
 // Tested by tests/. Checked by model_check/schedulers/task_graph. Stressed by stress/schedulers/task_graph.
 #pragma once
 
@@ -52,7 +55,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -65,18 +67,20 @@
 #include <apiary/schedulers/task_graph/task_body.hpp>
 #include <apiary/schedulers/task_graph/task_window.hpp>
 #include <apiary/workers/crew.hpp>
+#include <apiary/workers/front_end.hpp>
 #include <apiary/workers/latch.hpp>
 
 namespace apiary {
 
-template <class Sync = real_sync>
-class basic_task_graph {
+template <class Sync = real_sync, class Parts = default_parts<Sync>>
+class basic_task_graph : public front_end<Sync, Parts> {
     using window_type = task_window<Sync, task_graph_limits, task_body<basic_task_graph>>;
     using slot = typename window_type::slot;
-    using kind = graph_kind<basic_task_graph, Sync, slot>;
+    using kind = graph_kind<Sync, Parts, slot>;
     using crew_type = crew<basic_task_graph, kind>;
     using worker_type = typename crew_type::worker_type;
     using desk_type = typename kind::ready::desk_type;
+    enum class no_config {};
     friend task_body<basic_task_graph>;
     friend graph_context<basic_task_graph, worker_type, slot>;
     friend graph_scope<basic_task_graph>;
@@ -87,7 +91,6 @@ public:
 
     explicit basic_task_graph(const task_graph_config& config = {})
         : config_(checked(config, max_workers)), window_(sizes_of(config)), heap_(new_heap(window_.ring().size())) {
-        stopping_.store(false, std::memory_order_relaxed);
         for (std::size_t type = 0; type != config_.workers.size(); ++type) {
             crew_type& crew = crews_.emplace_back(*this, worker_parameters{});
             // The first worker of type 0 is the submitter's: it has no thread of its own.
@@ -101,25 +104,19 @@ public:
                 crew.table()[i]->ready().desk = desk;
             }
         }
-        try {
-            for (std::size_t type = 0; type != crews_.size(); ++type)
-                for (unsigned i = type == 0 ? 1 : 0; i != crews_[type].table().size(); ++i)
-                    threads_.emplace_back([w = crews_[type].table()[i]] {
-                        Sync::set_current(w);
-                        w->run();
-                    });
-        } catch (...) {
-            stop();
-            throw;
-        }
+        start_all(
+            threads_, static_cast<unsigned>(crews_.size()), [this](unsigned type) { start_threads(type); },
+            [this] { this->stop_crews(stop_mode::drain, crews_); });
     }
+    // task_graph g({}): the usual config. Without this, {} could be a config or a graph.
+    explicit basic_task_graph(no_config) : basic_task_graph() {}
     ~basic_task_graph() {
-        if (!closed_) close();
+        if (closed_) return;
+        const submitter_turn turn(*this);
+        end();  // and no report: that takes memory, and nothing may be thrown here
     }
-    basic_task_graph(const basic_task_graph&) = delete;
-    basic_task_graph& operator=(const basic_task_graph&) = delete;
 
-    // A task behind those that `after` names. Its id; ids count from 0.
+    // Submits a task that runs after those that `after` names. Returns its id; ids count from 0.
     template <class F>
     task_id submit(std::span<const task_id> after, F&& f, task_options options = {}) {
         const submitter_turn turn(*this);
@@ -144,29 +141,24 @@ public:
         return submit(std::span<const task_id>(), std::forward<F>(f), options);
     }
 
-    // While it lives, the outputs of the tasks that are submitted stay. Scopes lie in each other; the innermost has a task.
+    // While a scope lives, the outputs of the tasks submitted in it stay. Scopes nest; a task belongs to the
+    // innermost one.
     using scope = graph_scope<basic_task_graph>;
 
-    // Until all that was submitted has completed.
+    // Waits until all submitted tasks have completed.
     void wait() {
         const submitter_turn turn(*this);
         wait_for_all();
     }
-    // Waits, ends the scopes that are open, and the workers. No submit behind it.
+    // Waits, then ends the open scopes and the workers. A submit after it is refused.
     task_graph_report close() {
         const submitter_turn turn(*this);
-        if (closed_) return report();
-        wait_for_all();
-        open_at_close_ = window_.open_scopes();
-        while (window_.open_scopes() != 0) window_.end_scope();
-        window_.reclaim();
-        closed_ = true;
-        stop();
+        if (!closed_) end();
         return report();
     }
 
-    // What a task has put out: while it has completed, and a scope or a consumer holds it. Else empty, also of one that threw
-    // or was cancelled.
+    // The output of a task that has completed, while a scope or a consumer holds it. Otherwise empty, also for a task
+    // that threw or was cancelled.
     std::span<const std::byte> output(task_id id) const {
         const auto* s = window_.completed(id);
         return s == nullptr || s->out.snapshot().failed() ? std::span<const std::byte>() : bytes_of(*s);
@@ -181,7 +173,7 @@ public:
         return window_.state(id);
     }
 
-    // Hints while tasks run. What the submitter has not needed yet it has not reclaimed.
+    // Hints while tasks run. The submitter reclaims only when it needs room.
     std::uint64_t submitted() const { return window_.submitted(); }
     std::uint64_t reclaimed() const { return window_.reclaimed(); }
     std::size_t window() const { return window_.slots(); }                         // a submit may make it larger
@@ -189,7 +181,7 @@ public:
     task_graph_progress progress() const {
         task_graph_progress p;
         for (std::size_t type = 0; type != crews_.size(); ++type) p.begun += counters_of(type).begun();
-        p.submitted = std::max(submitted(), p.begun);  // what has begun was submitted, however old the number is
+        p.submitted = std::max(submitted(), p.begun);  // a task that has begun was submitted
         return p;
     }
     std::vector<task_failure> failures() { return window_.failures().entries(); }
@@ -205,10 +197,11 @@ public:
         return r;
     }
 
-    // What the workers did, type by type, as elements of Chrome's traceEvents; when the policy is traced (graph_kind.hpp). A span
-    // is a task and those that ran at once behind it. The submitter is worker 0 of type 0.
+    // Writes the events of the workers, type by type, as elements of Chrome's traceEvents. Only with parts that have
+    // a trace (graph_kind.hpp). A span is a task and the successors that ran at once after it. The submitter is
+    // worker 0 of type 0.
     void write_trace(std::ostream& out) const
-        requires(kind::parts::trace::on)
+        requires(Parts::trace::on)
     {
         unsigned track = 0;
         for (std::size_t type = 0; type != crews_.size(); ++type)
@@ -216,13 +209,8 @@ public:
                 crews_[type].table()[i]->events().write(out, ++track, ("type " + std::to_string(type)).c_str(), i);
     }
 
-    // For the workers.
-    bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
-    bool discarding() const { return false; }
-    auto& clock() { return clock_; }
-    std::int64_t now_ns() const { return clock_.now_ns(); }
-    const exception_handler& on_exception() const { return on_exception_; }
-    typename Sync::mutex& mutex() { return mutex_; }
+    // For the workers, in place of front_end's: a graph is only ever drained. A constant saves 6 instructions a task.
+    static constexpr bool discarding() { return false; }
 
     // The end function of every slot's job.
     static bool run_job(job<Sync>& self, job_end, any_worker* by) {
@@ -252,7 +240,7 @@ private:
         return all;
     }
     static std::byte* new_heap(std::size_t n) { return new (std::align_val_t{16}) std::byte[n]; }
-    // One submitter at a time. A task that asked for it could wait for itself.
+    // One submitter at a time. A task of this graph that took a turn could wait for itself.
     class submitter_turn {
     public:
         explicit submitter_turn(basic_task_graph& g) {
@@ -263,11 +251,19 @@ private:
     private:
         std::optional<typename Sync::lock> held_;
     };
-    // So many tasks may be ready, and a worker that takes one needs no memory.
+    // After this `tasks` tasks may be ready, and a worker that takes one needs no memory.
     void reserve(std::size_t tasks) {
         for (desk_type& desk : desks_) desk.reserve(tasks);
         if (desks_.empty())
             for (crew_type& c : crews_) c.pool().reserve(tasks);
+    }
+    void end() {
+        wait_for_all();
+        open_at_close_ = window_.open_scopes();
+        while (window_.open_scopes() != 0) window_.end_scope();
+        window_.reclaim();
+        closed_ = true;
+        stop();
     }
     void wait_for_all() {
         window_.wait_for_all([this](slot& s) { wait_for(s); });
@@ -283,11 +279,11 @@ private:
             throw std::logic_error(
                 "task_graph: a task of this graph calls its submitter's functions; it could wait for itself");
     }
-    // By a task that `w` runs. The worker of another graph whose task waits for this one: it is on the same stack, below.
+    // The worker of another graph whose task waits for this one, and so lies below `w` on the same stack.
     const worker_type* beneath(const worker_type& w) const { return &w == crews_[0].table()[0] ? beneath_ : nullptr; }
     void must_be_open() const {
         if (closed_) [[unlikely]]
-            throw std::logic_error("task_graph: submit behind close");
+            throw std::logic_error("task_graph: submit after close");
     }
 
     std::span<std::byte> bytes_of(const slot& s) const {
@@ -315,9 +311,9 @@ private:
         if (!crews_[s.type()].post(&s)) Sync::fail("task_graph: a crew was closed while tasks lived");
     }
 
-    // By policy: the ready task to the idle worker that should have it.
+    // By policy: hands a ready task to the idle worker that should have it.
     void give(slot& s) {
-        const std::uint8_t type = s.type();  // before the push: the slot may have its next task behind it
+        const std::uint8_t type = s.type();  // before the push: after it the slot may have its next task
         wake(crews_[type], desks_[type], desks_[type].push(s));
     }
     void wake(crew_type& c, const desk_type& desk, typename desk_type::workers handed) {
@@ -328,10 +324,10 @@ private:
     bool run_by_policy(slot* s, worker_type& w, unsigned at_once) {
         auto& desk = *w.ready().desk;
         for (; at_once != 0; --at_once) {
-            const std::int64_t from = config_.policy == ready_policy::min_clock ? now_ns() : 0;
+            const std::int64_t from = config_.policy == ready_policy::min_clock ? this->now_ns() : 0;
             const std::uint8_t type = s->type();
             const task_id cause = run_or_cancel(*s, w);
-            if (config_.policy == ready_policy::min_clock) w.ready().worked_ns += now_ns() - from;
+            if (config_.policy == ready_policy::min_clock) w.ready().worked_ns += this->now_ns() - from;
             fifo_list<slot> made_ready;
             window_.complete(
                 *s, cause,
@@ -344,7 +340,7 @@ private:
         return desk.keep(w.index(), *s), true;
     }
 
-    // Why its consumers are to be cancelled, or no_cause.
+    // Returns the task for which its consumers are to be cancelled, or no_cause.
     task_id run_or_cancel(slot& s, worker_type& w) {
         task_id cause = s.cause.load(std::memory_order_relaxed);
         if (cause == window_type::no_cause) [[likely]] {
@@ -363,8 +359,8 @@ private:
         }
         return cause;
     }
-    // Runs or cancels the task, and hands on what that makes ready. Returns the one to be run next, or null.
-    // In line, as put: out of line the two cost 8 instructions a task.
+    // Runs or cancels the task, and hands on the tasks that this makes ready. Returns the one to be run next, or null.
+    // Inlined, as put is: otherwise the two cost 8 instructions a task.
     [[gnu::always_inline]] slot* run_task(slot& s, worker_type& w) {
         const std::uint8_t type = s.type();
         const task_id cause = run_or_cancel(s, w);
@@ -389,9 +385,9 @@ private:
         }
         return next;
     }
-    // Puts those that have just been shared into the order of their priorities: the next one is at the end of the deque from
-    // which this worker takes. What thieves have taken has begun. Without memory for the deque some are in the pool, and as
-    // many older ones of this worker are put in order in their stead.
+    // Puts the tasks that have just been shared into the order of their priorities: the next one at the end of the
+    // deque from which this worker takes. Those that thieves have taken have begun. Without memory for the deque some
+    // lie in the pool; then as many older tasks of this worker are put in order instead.
     [[gnu::noinline, gnu::cold]] slot* by_priority(slot& oldest, unsigned shared, worker_type& w) {
         w.ready().priorities_differ = false;
         fifo_list<slot> all;
@@ -407,7 +403,7 @@ private:
         while (slot* t = all.pop_front()) put(*t, w);
         return next;
     }
-    // Nothing happens in the catch but that it is kept.
+    // The catch does nothing but keep the exception.
     static std::exception_ptr call(slot& s, context& c) noexcept {
         try {
             s.call(c);
@@ -417,7 +413,7 @@ private:
         return nullptr;
     }
 
-    // How the submitter waits until the slot is spent. It is told once (fan_out I4).
+    // The submitter waits until the slot is spent. It is notified once (fan_out I4).
     worker_type& submitter() { return *crews_[0].table()[0]; }
     void wait_for(slot& s) {
         waiting_.emplace(submitter());
@@ -431,15 +427,17 @@ private:
     }
     void notify() { waiting_->count_down(); }
 
+    void start_threads(unsigned type) {
+        for (unsigned i = type == 0 ? 1 : 0; i != crews_[type].table().size(); ++i)
+            threads_.start([w = crews_[type].table()[i]] {
+                Sync::set_current(w);
+                w->run();
+            });
+    }
+    // No task lives: there is nothing left to drain.
     void stop() {
-        for (crew_type& c : crews_) c.close();
-        stopping_.store(true, std::memory_order_seq_cst);
-        {
-            const typename Sync::lock held(mutex_);
-            for (crew_type& c : crews_) c.wake_all();
-        }
-        for (std::thread& t : threads_) t.join();
-        threads_.clear();
+        this->stop_crews(stop_mode::drain, crews_);
+        threads_.join();
     }
 
     struct free_heap {
@@ -449,10 +447,6 @@ private:
     const task_graph_config config_;
     window_type window_;
     const std::unique_ptr<std::byte[], free_heap> heap_;
-    typename Sync::template atomic<bool> stopping_;  // each job reads it, and so it is on no line with submitters_
-    typename kind::parts::clock clock_;
-    exception_handler on_exception_;
-    typename Sync::mutex mutex_;
     typename Sync::mutex submitters_;
     std::deque<desk_type> desks_;  // of each type; none for locality
     std::deque<crew_type> crews_;
@@ -460,7 +454,7 @@ private:
     const worker_type* beneath_ = nullptr;       // whose task it is that waits there, of another graph
     bool closed_ = false;
     std::size_t open_at_close_ = 0;
-    std::vector<std::thread> threads_;
+    typename Parts::threads threads_;
 };
 
 using task_graph = basic_task_graph<>;

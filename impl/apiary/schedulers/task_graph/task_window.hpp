@@ -1,43 +1,41 @@
-// task_window: the tasks that live: slots in a ring, which consumer waits for which producer, and
-// where outputs lie. It runs nothing: what is ready is handed to the caller.
+// task_window: the tasks that live: their slots in a ring, which consumer waits for which producer, and where outputs
+// lie. It runs nothing: a task that is ready is handed to the caller.
 //
-// When to use it. Under a scheduler of dependent tasks (task_graph.hpp), or a simulation of one. When
+// When to use it. Under a scheduler of dependent tasks (task_graph.hpp). When
 // not: for tasks whose producers are always known to have ended.
 //
 // A task goes through Pending, Ready, Running, Completed and Consumed, each once. It is pending while
 // producers are missing (join_counter), completed when its fan_out is closed, consumed when no
 // reference is left. Its slot is then free, as soon as all older ones are consumed, too.
 //
-// What a task takes is one slot, one edge for each producer, and a block for its output. All three
-// lie in rings, are given out in the order of the ids and come back in that order. So "full" is one
-// question, and the answer is to wait for the oldest task.
+// A task takes one slot, one edge for each producer, and a block for its output. All three lie in rings, are given out
+// in the order of the ids and come back in that order. So "full" is one question, and the answer is to wait for the
+// oldest task.
 //
 // `Body` is what the user keeps in a slot. `Limits` narrows the fields of the word for checks.
 //
-// Threads.   submit, begin_scope, end_scope, wait_for_all, reclaim, resize: one thread at a time, the submitter. complete,
-//            input: the thread that runs the task. submitted, reclaimed: any, as hints.
-// Blocking.  submit, resize and wait_for_all call wait(slot) when they must, and it returns when the slot is
-//            spent. The rest is lock-free, but for the log of failures.
+// Threads.   submit, begin_scope, end_scope, wait_for_all, reclaim, resize: one thread at a time, the submitter.
+//            complete, input: the thread that runs the task. submitted, reclaimed: any, as hints.
+// Blocking.  submit, resize and wait_for_all call wait(slot) when they must; it returns when the slot is spent. The
+//            rest is lock-free, except for the log of failures.
 // Errors.    submit throws before anything has changed: std::invalid_argument for a producer that is
 //            not older, std::length_error for what the rings could never hold, window_stuck when the
 //            oldest task is kept by a scope that is open. It passes on what fill throws.
 //
 // Invariants
-//   I1  reclaimed <= every task that is not consumed. The submitter alone moves it (A25, B32 and A38
-//       cannot be: there is no other thread that looks at the head).
+//   I1  reclaimed <= every task that is not consumed. The submitter alone moves it, and no other thread looks at the
+//       head (so A25, B32 and A38 cannot happen).
 //   I2  A slot is set up by the submitter when it is taken again, not by the thread that consumed it
 //       (A24).
 //   I3  The edges of a task are its consumers' links: they lie in its own part of the ring, and come
 //       back with its slot. A producer that walks its list reads an edge before it arrives at the
-//       consumer, which cannot end before. (The oldest consumer comes last, and no edge of a younger
-//       one comes back before it: the order of the two is not what this rests on.)
+//       consumer, which cannot end before. (The order of the list does not matter for this.)
 //   I4  A wait ends: the oldest task is in no open scope, so it ends when its producers have, and is
 //       consumed when its consumers have, and all of those have been submitted (A31).
 //   I5  A task that failed, or was cancelled, cancels each of its consumers, early or late: by `cause`
 //       before the arrival, or by the log.
 //
-// Checked by model_check/schedulers/task_graph, and by the museum's twins of A24 to A38. Source: seed 000;
-// README.md has the departures.
+// Checked by model_check/schedulers/task_graph, and by the museum's twins of A24 to A38.
 #pragma once
 
 #include <algorithm>
@@ -64,7 +62,8 @@ namespace apiary {
 
 enum class task_state { pending, ready, running, completed, consumed };
 
-// Thrown by a submit that could wait for ever: the oldest task is kept by a scope that only the submitter can end.
+// A submit throws this where it could wait for ever: the oldest task is kept by a scope that only the submitter can
+// end.
 struct window_stuck : std::logic_error {
     using std::logic_error::logic_error;
 };
@@ -73,7 +72,7 @@ struct window_sizes {
     std::size_t slots = 16384;         // a power of two
     std::size_t dependencies = 65536;  // a power of two
     std::uint64_t output_bytes = std::uint64_t{1} << 20;
-    std::size_t most_slots = 0;  // a window that is full again and again doubles, up to this; 0: it stays
+    std::size_t most_slots = 0;  // a window that is often full doubles, up to this; 0: it never grows
 };
 
 struct nothing_to_reserve {
@@ -88,13 +87,13 @@ class task_window {
 public:
     static constexpr task_id no_cause = UINT64_MAX;
 
-    // Two lines: the body, and what links and reclaims look at.
+    // Two cache lines: the body, and the members that links and reclaims look at.
     struct alignas(64) slot : Body {
         join_counter<Sync> in;
         std::uint32_t scope_next = 0;  // the submitter's: 1 + an older slot of the scope; 0: none
         fan_out<Sync, Limits> out;
-        cell<std::uint32_t> edges{0}, edges_end{0};     // by the submitter, before the first edge
-        cell<std::uint32_t> bytes{0}, output_grain{0};  // so are these: its output, and where it begins, in grains
+        cell<std::uint32_t> edges{0}, edges_end{0};     // written by the submitter, before the first edge
+        cell<std::uint32_t> bytes{0}, output_grain{0};  // so are these: the output's size; where it begins, in grains
         cell<task_id> id{0};
         typename Sync::template atomic<task_id> cause;  // why it is cancelled; written by producers before they arrive
         std::uint64_t output_end = 0;                   // the submitter's
@@ -105,7 +104,7 @@ public:
 
     struct submitted_task {
         slot* task;
-        bool ready;  // it is the caller's to hand on
+        bool ready;  // the caller must hand it on
     };
 
     explicit task_window(const window_sizes& sizes)
@@ -127,8 +126,8 @@ public:
     task_window(const task_window&) = delete;
     task_window& operator=(const task_window&) = delete;
 
-    // A task that waits for its producers, which may have been consumed. fill(slot) puts the user's part in; wait(slot) blocks
-    // until that slot is spent; reserve(slots) is called before the window grows to so many.
+    // Submits a task that waits for its producers, which may have been consumed. fill(slot) writes the user's part;
+    // wait(slot) blocks until that slot is spent; reserve(slots) is called before the window grows to `slots`.
     template <class Fill, class Wait, class Reserve = nothing_to_reserve>
     submitted_task submit(std::span<const task_id> producers, std::uint32_t bytes, Fill fill, Wait wait,
                           Reserve reserve = {}) {
@@ -155,9 +154,10 @@ public:
         return {&s, add_edges(s, first, producers)};
     }
 
-    // The task has run, or was cancelled; its callable is destroyed. `cause`: no_cause, or why its consumers are cancelled; it is
-    // in the log then. on_ready(slot): a consumer that is ready, and the caller's to hand on. notify(): wakes the submitter,
-    // which has called wait. The slot is not the caller's behind this.
+    // Precondition: the task has run or was cancelled, and its callable is destroyed. `cause`: no_cause, or the task
+    // for which its consumers are cancelled; it is in the log already. Calls on_ready(slot) for each consumer that is
+    // ready: the caller must hand it on. Calls notify() to wake the submitter, which has called wait. The caller may
+    // not use the slot afterwards.
     template <class OnReady, class Notify>
     void complete(slot& s, task_id cause, OnReady on_ready, Notify notify) {
         bool notifies = false;
@@ -175,15 +175,16 @@ public:
         if (notifies || closed.notify) notify();
     }
 
-    // The i-th producer's slot, whose output is held until this task completes. Null: it has none, or was consumed before this
-    // task was submitted.
+    // The slot of the i-th producer, whose output is held until this task completes. Null: that producer has no
+    // output, or was consumed before this task was submitted.
     const slot* input(const slot& s, std::size_t i) const {
         const std::uint32_t first = s.edges_end.read() - s.edges.read();
         const std::uint32_t producer = edge_at(first + static_cast<std::uint32_t>(i)).held.read();
         return producer == 0 ? nullptr : &slots_[producer - 1];
     }
 
-    // Tasks that are submitted between the two keep their outputs until the end; an inner scope has its own.
+    // Tasks that are submitted between begin_scope and end_scope keep their outputs until the end. An inner scope has
+    // its own tasks.
     void begin_scope() { scopes_.push_back(0); }
     // Precondition: a scope is open. Ends the innermost one.
     void end_scope() {
@@ -196,7 +197,7 @@ public:
     }
     std::size_t open_scopes() const { return scopes_.size(); }
 
-    // Until all that was submitted has completed.
+    // Waits until all submitted tasks have completed.
     template <class Wait>
     void wait_for_all(Wait wait) {
         const task_id first = reclaimed();
@@ -204,7 +205,7 @@ public:
             if (slot& s = at(id - 1); !s.out.spent()) wait(s);
         reclaim();
     }
-    // Frees what is consumed, from the oldest on.
+    // Frees the slots of consumed tasks, from the oldest on, up to the first that is not consumed.
     void reclaim() {
         const task_id begin = reclaimed(), end = submitted();
         task_id oldest = begin;
@@ -216,8 +217,9 @@ public:
         reclaimed_.store(oldest, std::memory_order_relaxed);
     }
 
-    // Waits until all is consumed, and then has so many slots and dependencies. False: a scope keeps tasks; nothing has changed.
-    // No other thread looks at slots or edges then: it could do so for tasks alone that are not consumed (fan_out I2; I3).
+    // Waits until all tasks are consumed, and then gives the window so many slots and dependencies. False: a scope
+    // keeps tasks, and nothing has changed. No other thread looks at slots or edges then: it only does so for tasks
+    // that are not consumed (fan_out I2; I3).
     template <class Wait>
     bool resize(std::size_t slots, std::size_t dependencies, Wait wait) {
         const std::size_t slots_mask = power_of_two("window", slots, max_slots) - 1;
@@ -243,7 +245,7 @@ public:
         if (left == join_counter<Sync>::running) return task_state::running;
         return left == 0 ? task_state::ready : task_state::pending;
     }
-    // The slot of a task that has completed and is not consumed; else null.
+    // The slot of a task that has completed and is not consumed; otherwise null.
     const slot* completed(task_id id) const {
         if (id >= submitted() || state(id) != task_state::completed) return nullptr;
         return at(id).out.consumed() ? nullptr : &at(id);  // acquires what the task did
@@ -330,7 +332,7 @@ private:
             reclaim();
         }
     }
-    // True: there may be room now. Without memory it stays as it is, for good.
+    // True: there may be room now. Without memory the window stays as it is, for good.
     template <class Wait, class Reserve>
     bool grows(Wait& wait, Reserve& reserve) {
         if ((slots_mask_ + 1) * 2 > most_slots_ || ++waits_ < waits_before_it_grows || !scopes_.empty()) return false;
@@ -351,7 +353,8 @@ private:
                            " are). End the scope, or make the window, the dependencies or the output heap larger");
     }
 
-    // True: all producers have ended. The last edge is added when all else is done: until then the task cannot become ready.
+    // True: all producers have ended. The last edge is added when all else is done; until then the task cannot become
+    // ready.
     bool add_edges(slot& s, std::uint32_t position, std::span<const task_id> producers) {
         if (producers.empty()) return true;
         const std::uint32_t consumer = place_of(s);
@@ -387,12 +390,12 @@ private:
         if (log_.find(producer, cause)) s.cause.store(cause, std::memory_order_relaxed);  // I5
     }
 
-    // What every task's end reads; it changes only while no task lives.
+    // The end of every task reads these. They change only while no task lives.
     std::size_t slots_mask_, edges_mask_;
     int lap_shift_ = std::countr_zero(slots_mask_ + 1);
     slot* slots_ = nullptr;
     edge* edges_ = nullptr;
-    // The submitter's, written at every task, and so on lines apart; others may read the two ids.
+    // The submitter writes these for every task, so they have lines of their own. Other threads may read the two ids.
     alignas(cache_line) std::uint32_t edges_end_ = 0;
     std::uint32_t edges_reclaimed_ = 0;  // places ever given out, and given back; they wrap
     std::size_t most_slots_;             // 0: it does not grow, or there was no memory to
