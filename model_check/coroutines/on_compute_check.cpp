@@ -104,7 +104,8 @@ APIARY_CHECK(computation_ends_while_its_coroutine_suspends);
 
 template <class Sync>
 struct computation_throws : computing_scenario<Sync> {
-    static constexpr const char* what = "a callable throws while its coroutine still suspends: the exception leaves the await";
+    static constexpr const char* what =
+        "a callable throws while its coroutine still suspends: the exception leaves the await";
     static constexpr std::array must_reach{"waiter.brought_back", "awaiter.went_on"};
     struct thrown {};
     coroutine<Sync> catches(typename coroutine_scenario<Sync>::place) {
@@ -113,8 +114,8 @@ struct computation_throws : computing_scenario<Sync> {
             throw thrown();
         };
         try {
-            const int none =
-                co_await typename computing_scenario<Sync>::template awaited_call<decltype(callable)>(this->elsewhere, callable);
+            using call = typename computing_scenario<Sync>::template awaited_call<decltype(callable)>;
+            const int none = co_await call(this->elsewhere, callable);
             Sync::law(none != none, "a value came of a callable that threw");
         } catch (const thrown&) {
             ++this->done;

@@ -215,7 +215,8 @@ struct event_scenario : coroutine_scenario<Sync> {
 // A reset takes nothing back from a coroutine that the set let go on; one that comes to the wait after it waits for the next set.
 template <class Sync>
 struct event_is_reset : event_scenario<Sync> {
-    static constexpr const char* what = "an event is set and reset while a coroutine begins to wait for it: it goes on, now or at the next set";
+    static constexpr const char* what =
+        "an event is set and reset while a coroutine begins to wait for it: it goes on, now or at the next set";
     static constexpr unsigned threads = 2;
     static constexpr std::array must_reach{"event.left_waiting", "event.went_on"};
     void thread(unsigned i) {

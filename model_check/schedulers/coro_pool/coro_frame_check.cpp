@@ -274,7 +274,8 @@ APIARY_CHECK(co_scope_against_thief);
 
 template <class Sync>
 struct co_scope_of_two_that_throw : frames<Sync, 2, 2> {
-    static constexpr const char* what = "both branches of a scope throw beside a thief: one exception leaves the join, the other is counted";
+    static constexpr const char* what =
+        "both branches of a scope throw beside a thief: one exception leaves the join, the other is counted";
     static constexpr std::array must_reach{"co_context.took_an_offer", "co_context.last_of_several_chains"};
     using base = frames<Sync, 2, 2>;
     typename base::template task<> fails(std::size_t id) {
