@@ -103,6 +103,32 @@ struct computation_ends_while_its_coroutine_suspends : computing_scenario<Sync> 
 APIARY_CHECK(computation_ends_while_its_coroutine_suspends);
 
 template <class Sync>
+struct computation_throws : computing_scenario<Sync> {
+    static constexpr const char* what =
+        "a callable throws while its coroutine still suspends: the exception leaves the await";
+    static constexpr std::array must_reach{"waiter.brought_back", "awaiter.went_on"};
+    struct thrown {};
+    coroutine<Sync> catches(typename coroutine_scenario<Sync>::place) {
+        const auto callable = [this]() -> int {
+            ++this->ran;
+            throw thrown();
+        };
+        try {
+            using call = typename computing_scenario<Sync>::template awaited_call<decltype(callable)>;
+            const int none = co_await call(this->elsewhere, callable);
+            Sync::law(none != none, "a value came of a callable that threw");
+        } catch (const thrown&) {
+            ++this->done;
+        }
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->elsewhere.run_one();
+        this->catches(this->here());
+    }
+};
+APIARY_CHECK(computation_throws);
+
+template <class Sync>
 struct computation_meets_a_cancel : computing_scenario<Sync> {
     static constexpr const char* what = "a stop is asked for while a computation begins: it runs, or is cancelled";
     static constexpr std::array must_reach{"computing.ran", "computing.cancelled"};

@@ -212,6 +212,32 @@ struct event_scenario : coroutine_scenario<Sync> {
         if (it != nullptr) Sync::destroy(it);
     }
 };
+// A reset takes nothing back from a coroutine that the set let go on; one that comes to the wait after it waits for the next set.
+template <class Sync>
+struct event_is_reset : event_scenario<Sync> {
+    static constexpr const char* what =
+        "an event is set and reset while a coroutine begins to wait for it: it goes on, now or at the next set";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"event.left_waiting", "event.went_on"};
+    void thread(unsigned i) {
+        if (i == 0) return (void)this->waits_and_leaves_it(this->here());
+        this->set();
+        this->it->reset();
+    }
+    coroutine<Sync> waits_and_leaves_it(typename event_scenario<Sync>::base::place) {
+        (void)co_await this->it->wait();
+        Sync::law(this->made.read() == 1, "the wait ended before the event was set");
+        this->ended.write(this->ended.read() + 1);
+    }
+    void after() {
+        Sync::reach(this->ended.read() == 0 ? "event.left_waiting" : "event.went_on");
+        Sync::law(!this->it->is_set(), "a reset was lost");
+        if (this->ended.read() == 0) this->it->set();
+        event_scenario<Sync>::after();
+    }
+};
+APIARY_CHECK(event_is_reset);
+
 template <class Sync>
 struct event_goes_behind_the_wait : event_scenario<Sync> {
     static constexpr const char* what =

@@ -29,7 +29,8 @@ using apiary::real_sync;
 // How an await ended, and what ends the program.
 enum class answer { none, done, cancelled, closed, threw, no_memory, death };
 void PrintTo(answer a, std::ostream* out) {
-    *out << std::vector{"none", "done", "cancelled", "closed", "threw", "no_memory", "death"}[static_cast<std::size_t>(a)];
+    static constexpr const char* names[] = {"none", "done", "cancelled", "closed", "threw", "no_memory", "death"};
+    *out << names[static_cast<std::size_t>(a)];
 }
 using enum answer;
 
@@ -290,7 +291,8 @@ struct service_matrix : testing::TestWithParam<cell> {};
 TEST_P(service_matrix, gives_the_one_answer_that_is_allowed_and_leaves_nothing) {
     const situation& in = *GetParam().in;
     if (in.end == death) {
-        EXPECT_DEATH(played().play(GetParam()), in.script == std::string_view("BrMS") ? "bad_alloc" : "a frame was destroyed while it waits");
+        const bool throws = std::string_view(in.script).find('M') != std::string_view::npos;
+        EXPECT_DEATH(played().play(GetParam()), throws ? "bad_alloc" : "a frame was destroyed while it waits");
         return;
     }
     played p;

@@ -272,6 +272,43 @@ struct co_scope_against_thief : frames<Sync, 2, 1> {
 };
 APIARY_CHECK(co_scope_against_thief);
 
+template <class Sync>
+struct co_scope_of_two_that_throw : frames<Sync, 2, 2> {
+    static constexpr const char* what =
+        "both branches of a scope throw beside a thief: one exception leaves the join, the other is counted";
+    static constexpr std::array must_reach{"co_context.took_an_offer", "co_context.last_of_several_chains"};
+    using base = frames<Sync, 2, 2>;
+    typename base::template task<> fails(std::size_t id) {
+        this->branch_runs(id);
+        throw std::runtime_error("branch");
+        co_return;
+    }
+    typename base::template task<> parent() {
+        co_scope<Sync> branches(co_await this_frame());
+        branches.fork(fails(0));
+        branches.fork(fails(1));
+        bool threw = false;
+        try {
+            co_await branches.join();
+        } catch (const std::runtime_error&) {
+            threw = true;
+        }
+        Sync::law(threw, "the exceptions of both branches got lost");
+        this->goes_on();
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->run(parent());
+        this->pool.enter_thread(1);
+        (void)this->pool.steal(1, 0);
+    }
+    void after() {
+        base::after();
+        Sync::law(this->pool.context(0).lost_exceptions.get() + this->pool.context(1).lost_exceptions.get() == 1,
+                  "an exception was lost uncounted, or counted and not lost");
+    }
+};
+APIARY_CHECK(co_scope_of_two_that_throw);
+
 // when_any: a place for each contender, in the order in which they are started, and one for whatever is brought back.
 template <class Sync>
 struct contenders {

@@ -134,7 +134,8 @@ struct branch_job : fork_job<typename W::sync> {
     }
     bool failed() const {
         const bool failed = W::list::over(*this).is() == fork_progress::failed;
-        if constexpr (W::sync::checked) W::sync::law(watch.failed.read() == failed, "a theft ended otherwise than it says");
+        if constexpr (W::sync::checked)
+            W::sync::law(watch.failed.read() == failed, "a theft ended otherwise than it says");
         return failed;
     }
 };

@@ -262,7 +262,8 @@ TEST(coro_matrix, what_a_coroutine_awaits_and_forks_has_its_priority) {
     pool.start();
     for (const apiary::co_priority p : {apiary::co_priority::high, apiary::co_priority::background})
         for (const use& u : uses) {
-            if (u.does == spawns || u.does == spawns_elsewhere || u.does == blocks_for_another) continue;  // roots of their own
+            // Roots of their own.
+            if (u.does == spawns || u.does == spawns_elsewhere || u.does == blocks_for_another) continue;
             course c{.pool = &pool, .other = other, .priority = p};
             std::promise<answer> told;
             ASSERT_TRUE(pool.spawn(plays(c, nullptr, {&u, 0}, told), {.priority = p}));
@@ -289,10 +290,12 @@ const outside from_outside[] = {
          return accepted ? 'v' : 'f';
      },
      "fvffffv"},
-    {"spawns_a_lambda", [](coro_pool& p, course& c) { return p.spawn([&c] { return detached(c); }) ? 'v' : 'f'; }, "fvffffv"},
+    {"spawns_a_lambda",
+     [](coro_pool& p, course& c) { return p.spawn([&c] { return detached(c); }) ? 'v' : 'f'; }, "fvffffv"},
     {"spawns_nothing", [](coro_pool& p, course&) { return p.spawn(co_task<>()) ? 'v' : 'f'; }, "fllllfl"},
     {"blocks", [](coro_pool& p, course& c) { return sync_wait(p, child(c)) == 1 ? 'v' : '?'; }, "lvllllo"},
-    {"blocks_for_nothing", [](coro_pool& p, course&) { return sync_wait(p, co_task<int>()) == 1 ? 'v' : '?'; }, "lllllll"},
+    {"blocks_for_nothing",
+     [](coro_pool& p, course&) { return sync_wait(p, co_task<int>()) == 1 ? 'v' : '?'; }, "lllllll"},
     {"starts", [](coro_pool& p, course&) { return p.start() ? 'v' : 'f'; }, "vffffff"},
     {"stops",
      [](coro_pool& p, course&) {

@@ -317,8 +317,9 @@ co_task<int> without_the_nth(uses& u, co_task<int> (uses::*does)(), int n) {
 
 TEST(coro_memory, each_use_without_memory_for_each_of_its_allocations_throws_and_leaves_nothing) {
     using use = co_task<int> (uses::*)();
-    for (const use does : {&uses::calls, &uses::waits_for_all, &uses::waits_for_all_of_a_vector, &uses::forks, &uses::waits_for_the_first,
-                           &uses::spawns, &uses::spawns_with_a_name_and_a_stop, &uses::awaits_what_does_not_come_home}) {
+    for (const use does : {&uses::calls, &uses::waits_for_all, &uses::waits_for_all_of_a_vector, &uses::forks,
+                           &uses::waits_for_the_first, &uses::spawns, &uses::spawns_with_a_name_and_a_stop,
+                           &uses::awaits_what_does_not_come_home}) {
         int failed = 0;
         for (int n = 0, result = -1; result == -1; ++n) {
             ASSERT_LT(n, 64) << "it never succeeds";
