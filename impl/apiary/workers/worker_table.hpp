@@ -96,7 +96,6 @@ public:
         if (service_[slot] == service::leaving) service_[slot] = service::out;
     }
 
-    bool in_service(unsigned slot) const { return service_[slot] == service::in; }
     unsigned serving() const { return serving_; }
 
 private:
