@@ -1,5 +1,5 @@
-// The stop of front_end on whole workers, from run() to their end: what was accepted runs, every worker ends, the first call
-// decides, and the owner may go as soon as its workers have left.
+// The stop of front_end on whole workers, from run() to their end: what was accepted runs, every worker ends, the first
+// call decides, and the owner may go as soon as its workers have left.
 #include <array>
 #include <atomic>
 
