@@ -14,7 +14,7 @@ from .support import REAL_ROOT
 LADDER = ("sync", "tasks", "queues", "parking", "events", "timers", "coroutines", "workers", "schedulers")
 ABOVE = ("model_check", "stress", "bench")      # they know impl/, which knows none of them
 NOT_INSTALLED = {"testing", "tests", "examples", "selftest"}
-READ = ("impl", "model_check/apiary", "stress/apiary", "bench/apiary", "bench/scenarios")
+READ = ("impl", "model_check/apiary", "stress/apiary", "bench/apiary", "bench/graphs", "bench/scenarios")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 
 

@@ -71,9 +71,11 @@ class Runs(TreeCase):
         self.assertIn(f"{self.root}/gone/apiary-quota-", refused.exception.cause)
 
     def test_a_race_is_refused_before_it_builds_anything(self) -> None:
+        plan = self.root / "quota.toml"
+        plan.write_text('[[point]]\nscenario = "successor"\nquota = 100\n')
         with mock.patch.object(quota, "read", return_value=""), self.assertRaises(Fault):
             from apiary_cli.verbs import race
-            race.chosen_plan(race.parsed("--plan", "quota"))
+            race.chosen_plan(race.parsed("--plan", str(plan)))
 
     def test_points_without_a_quota_ask_for_no_group(self) -> None:
         with mock.patch.object(quota, "read", side_effect=AssertionError("it has looked")):
@@ -98,8 +100,10 @@ class Runs(TreeCase):
         self.assertNotIn("quota=50", words)
 
     def test_a_plan_says_it_in_hundredths_of_a_processor(self) -> None:
-        self.assertEqual({point.quota for point in plans.plan("quota").points}, {100})
-        self.assertEqual({point.workers for point in plans.plan("quota").points}, {1, 8})
+        path = self.root / "good.toml"
+        path.write_text('[[point]]\nscenario = "successor"\nquota = 150\nworkers = 8\n')
+        (point,) = plans.read(path).points
+        self.assertEqual((point.quota, point.workers), (150, 8))
         for bad in (0, -1, 409_601, "1.5", '"100"'):
             path = self.root / "bad.toml"
             path.write_text(f'[[point]]\nscenario = "successor"\nquota = {bad}\n')

@@ -411,7 +411,7 @@ class Order(unittest.TestCase):
         self.assertIsNone(rounds.lever(lambda ns, _: 0.0, 8), "what no slow-down reaches has no control")
 
     def test_the_search_for_a_slow_down_begins_at_the_length_of_a_task_and_not_of_its_whole_graph(self) -> None:
-        point = next(p for p in plans.plan("metg").points if dict(p.params)["iterations"] == "4096")
+        point = next(p for p in plans.plan("graphs").points if dict(p.params).get("iterations") == "4096")
         plain, tasks, longest = 8e6, 4000, []
 
         def trial(race: rounds.Race, point: plans.Point, arm: subjects.Arm, slowdown: int, seed: int) -> dict[str, str]:

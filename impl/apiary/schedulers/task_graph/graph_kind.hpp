@@ -5,44 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <apiary/contract/stats.hpp>
-#include <apiary/events/parker_driver.hpp>
 #include <apiary/parking/idle_sets.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
 #include <apiary/schedulers/task_graph/graph_config.hpp>
 #include <apiary/schedulers/task_graph/graph_sources.hpp>
 #include <apiary/schedulers/task_graph/ready_desk.hpp>
 #include <apiary/schedulers/task_graph/task_window.hpp>
-#include <apiary/timers/clock.hpp>
 #include <apiary/workers/counters.hpp>
+#include <apiary/workers/front_end.hpp>
 #include <apiary/workers/ready_work.hpp>
-#include <apiary/workers/trace.hpp>
 
 namespace apiary {
-
-// event_trace for a policy that says so: struct traced : apiary::real_sync { using task_graph_trace = apiary::event_trace; };
-template <class Sync>
-struct trace_of_graph {
-    using type = no_trace;
-};
-template <class Sync>
-    requires requires { typename Sync::task_graph_trace; }
-struct trace_of_graph<Sync> {
-    using type = typename Sync::task_graph_trace;
-};
-
-template <class Sync>
-struct graph_parts {
-    using clock = steady_clock<Sync>;
-    using random = typename Sync::random_source;
-    using trace = typename trace_of_graph<Sync>::type;
-    static int processor() {
-        if constexpr (Sync::checked)
-            return -1;
-        else
-            return Sync::processor();
-    }
-};
 
 template <class Sync, class Slot>
 struct graph_ready : ready_work<Sync, chase_lev_deque<Slot*, Sync>, Slot> {
@@ -70,16 +43,17 @@ void add_counters(task_graph_counters& all, const Ready& w, const worker_counter
     all.woken += engine.woken;
 }
 
-template <class Graph, class Sync, class Slot>
-struct graph_kind {
-    using sync = Sync;
-    using driver = parker_driver<Sync>;
-    using task_type = Slot;
-    using parts = graph_parts<Sync>;
+// A graph writes a trace of its workers (write_trace) when its parts have one:
+//
+//     struct traced_parts : apiary::default_parts<> {
+//         using trace = apiary::event_trace;
+//     };
+//     apiary::basic_task_graph<apiary::real_sync, traced_parts> g;
+template <class Sync, class Parts, class Slot>
+struct graph_kind : default_kind<Sync, Parts, Slot> {
     using ready = graph_ready<Sync, Slot>;
     template <class Crew, class Worker>
     using sources = graph_sources<Crew, Worker>;
-    static constexpr worker_kind counted_as = worker_kind::compute;
 };
 
 }  // namespace apiary

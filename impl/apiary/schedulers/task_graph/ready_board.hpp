@@ -1,5 +1,5 @@
 // ready_board: the policies. Which ready task is next, and which idle worker gets it. Pure: no thread, no
-// clock. The workers (ready_desk.hpp) and the simulation (simulation.hpp) ask the same board.
+// clock: the workers ask it through a desk (ready_desk.hpp), and a simulation in virtual time can ask the same board.
 //
 // When to use it. For the workers of one type: clocks of another type's say nothing (A35).
 //

@@ -1,5 +1,4 @@
-// successor_rule: in which order a worker runs the tasks of its type that an end makes ready. One rule for
-// the workers (task_graph.hpp) and for the simulation (simulation.hpp).
+// successor_rule: in which order a worker runs the tasks of its type that an end makes ready.
 #pragma once
 
 #include <cstddef>

@@ -32,6 +32,7 @@
 //            heap), window_stuck (an open scope keeps the window full), std::logic_error (behind close,
 //            or from a task of this graph). A task that throws cancels those that depend on it; failures()
 //            says which, and why. Nothing is thrown by wait or close for it.
+//            close: std::bad_alloc, where there is no memory for its report; the graph is closed then. The destructor makes none.
 // Memory.    Slots of 128 bytes, edges of 12, the output heap, and for each type 8 bytes a slot for what is ready (24 by
 //            another policy than locality); all allocated at the start, and where the window grows. Callables of more
 //            than task_body::room bytes, and failures, are allocated as they come. A deque that cannot grow is passed by.
@@ -52,7 +53,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -65,18 +65,20 @@
 #include <apiary/schedulers/task_graph/task_body.hpp>
 #include <apiary/schedulers/task_graph/task_window.hpp>
 #include <apiary/workers/crew.hpp>
+#include <apiary/workers/front_end.hpp>
 #include <apiary/workers/latch.hpp>
 
 namespace apiary {
 
-template <class Sync = real_sync>
-class basic_task_graph {
+template <class Sync = real_sync, class Parts = default_parts<Sync>>
+class basic_task_graph : public front_end<Sync, Parts> {
     using window_type = task_window<Sync, task_graph_limits, task_body<basic_task_graph>>;
     using slot = typename window_type::slot;
-    using kind = graph_kind<basic_task_graph, Sync, slot>;
+    using kind = graph_kind<Sync, Parts, slot>;
     using crew_type = crew<basic_task_graph, kind>;
     using worker_type = typename crew_type::worker_type;
     using desk_type = typename kind::ready::desk_type;
+    enum class no_config {};
     friend task_body<basic_task_graph>;
     friend graph_context<basic_task_graph, worker_type, slot>;
     friend graph_scope<basic_task_graph>;
@@ -87,7 +89,6 @@ public:
 
     explicit basic_task_graph(const task_graph_config& config = {})
         : config_(checked(config, max_workers)), window_(sizes_of(config)), heap_(new_heap(window_.ring().size())) {
-        stopping_.store(false, std::memory_order_relaxed);
         for (std::size_t type = 0; type != config_.workers.size(); ++type) {
             crew_type& crew = crews_.emplace_back(*this, worker_parameters{});
             // The first worker of type 0 is the submitter's: it has no thread of its own.
@@ -101,23 +102,17 @@ public:
                 crew.table()[i]->ready().desk = desk;
             }
         }
-        try {
-            for (std::size_t type = 0; type != crews_.size(); ++type)
-                for (unsigned i = type == 0 ? 1 : 0; i != crews_[type].table().size(); ++i)
-                    threads_.emplace_back([w = crews_[type].table()[i]] {
-                        Sync::set_current(w);
-                        w->run();
-                    });
-        } catch (...) {
-            stop();
-            throw;
-        }
+        start_all(
+            threads_, static_cast<unsigned>(crews_.size()), [this](unsigned type) { start_threads(type); },
+            [this] { this->stop_crews(stop_mode::drain, crews_); });
     }
+    // task_graph g({}): the usual config. Without this, {} could be a config or a graph.
+    explicit basic_task_graph(no_config) : basic_task_graph() {}
     ~basic_task_graph() {
-        if (!closed_) close();
+        if (closed_) return;
+        const submitter_turn turn(*this);
+        end();  // and no report: that takes memory, and nothing may be thrown here
     }
-    basic_task_graph(const basic_task_graph&) = delete;
-    basic_task_graph& operator=(const basic_task_graph&) = delete;
 
     // A task behind those that `after` names. Its id; ids count from 0.
     template <class F>
@@ -155,13 +150,7 @@ public:
     // Waits, ends the scopes that are open, and the workers. No submit behind it.
     task_graph_report close() {
         const submitter_turn turn(*this);
-        if (closed_) return report();
-        wait_for_all();
-        open_at_close_ = window_.open_scopes();
-        while (window_.open_scopes() != 0) window_.end_scope();
-        window_.reclaim();
-        closed_ = true;
-        stop();
+        if (!closed_) end();
         return report();
     }
 
@@ -205,10 +194,10 @@ public:
         return r;
     }
 
-    // What the workers did, type by type, as elements of Chrome's traceEvents; when the policy is traced (graph_kind.hpp). A span
+    // What the workers did, type by type, as elements of Chrome's traceEvents; when the parts have a trace (graph_kind.hpp). A span
     // is a task and those that ran at once behind it. The submitter is worker 0 of type 0.
     void write_trace(std::ostream& out) const
-        requires(kind::parts::trace::on)
+        requires(Parts::trace::on)
     {
         unsigned track = 0;
         for (std::size_t type = 0; type != crews_.size(); ++type)
@@ -216,13 +205,8 @@ public:
                 crews_[type].table()[i]->events().write(out, ++track, ("type " + std::to_string(type)).c_str(), i);
     }
 
-    // For the workers.
-    bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
-    bool discarding() const { return false; }
-    auto& clock() { return clock_; }
-    std::int64_t now_ns() const { return clock_.now_ns(); }
-    const exception_handler& on_exception() const { return on_exception_; }
-    typename Sync::mutex& mutex() { return mutex_; }
+    // For the workers, in place of front_end's: a graph is only ever drained. A constant saves 6 instructions a task.
+    static constexpr bool discarding() { return false; }
 
     // The end function of every slot's job.
     static bool run_job(job<Sync>& self, job_end, any_worker* by) {
@@ -268,6 +252,14 @@ private:
         for (desk_type& desk : desks_) desk.reserve(tasks);
         if (desks_.empty())
             for (crew_type& c : crews_) c.pool().reserve(tasks);
+    }
+    void end() {
+        wait_for_all();
+        open_at_close_ = window_.open_scopes();
+        while (window_.open_scopes() != 0) window_.end_scope();
+        window_.reclaim();
+        closed_ = true;
+        stop();
     }
     void wait_for_all() {
         window_.wait_for_all([this](slot& s) { wait_for(s); });
@@ -328,10 +320,10 @@ private:
     bool run_by_policy(slot* s, worker_type& w, unsigned at_once) {
         auto& desk = *w.ready().desk;
         for (; at_once != 0; --at_once) {
-            const std::int64_t from = config_.policy == ready_policy::min_clock ? now_ns() : 0;
+            const std::int64_t from = config_.policy == ready_policy::min_clock ? this->now_ns() : 0;
             const std::uint8_t type = s->type();
             const task_id cause = run_or_cancel(*s, w);
-            if (config_.policy == ready_policy::min_clock) w.ready().worked_ns += now_ns() - from;
+            if (config_.policy == ready_policy::min_clock) w.ready().worked_ns += this->now_ns() - from;
             fifo_list<slot> made_ready;
             window_.complete(
                 *s, cause,
@@ -431,15 +423,17 @@ private:
     }
     void notify() { waiting_->count_down(); }
 
+    void start_threads(unsigned type) {
+        for (unsigned i = type == 0 ? 1 : 0; i != crews_[type].table().size(); ++i)
+            threads_.start([w = crews_[type].table()[i]] {
+                Sync::set_current(w);
+                w->run();
+            });
+    }
+    // No task lives: there is nothing left to drain.
     void stop() {
-        for (crew_type& c : crews_) c.close();
-        stopping_.store(true, std::memory_order_seq_cst);
-        {
-            const typename Sync::lock held(mutex_);
-            for (crew_type& c : crews_) c.wake_all();
-        }
-        for (std::thread& t : threads_) t.join();
-        threads_.clear();
+        this->stop_crews(stop_mode::drain, crews_);
+        threads_.join();
     }
 
     struct free_heap {
@@ -449,10 +443,6 @@ private:
     const task_graph_config config_;
     window_type window_;
     const std::unique_ptr<std::byte[], free_heap> heap_;
-    typename Sync::template atomic<bool> stopping_;  // each job reads it, and so it is on no line with submitters_
-    typename kind::parts::clock clock_;
-    exception_handler on_exception_;
-    typename Sync::mutex mutex_;
     typename Sync::mutex submitters_;
     std::deque<desk_type> desks_;  // of each type; none for locality
     std::deque<crew_type> crews_;
@@ -460,7 +450,7 @@ private:
     const worker_type* beneath_ = nullptr;       // whose task it is that waits there, of another graph
     bool closed_ = false;
     std::size_t open_at_close_ = 0;
-    std::vector<std::thread> threads_;
+    typename Parts::threads threads_;
 };
 
 using task_graph = basic_task_graph<>;

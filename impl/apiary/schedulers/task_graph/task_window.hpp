@@ -1,7 +1,7 @@
 // task_window: the tasks that live: slots in a ring, which consumer waits for which producer, and
 // where outputs lie. It runs nothing: what is ready is handed to the caller.
 //
-// When to use it. Under a scheduler of dependent tasks (task_graph.hpp), or a simulation of one. When
+// When to use it. Under a scheduler of dependent tasks (task_graph.hpp). When
 // not: for tasks whose producers are always known to have ended.
 //
 // A task goes through Pending, Ready, Running, Completed and Consumed, each once. It is pending while

@@ -4,6 +4,7 @@
 
 #include <apiary/schedulers/task_graph/ready_desk.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -77,6 +78,23 @@ TEST(ready_board, gives_nothing_to_a_worker_that_has_withdrawn) {
     board.ready(a);
     EXPECT_EQ(matches(board), "a1 ");
     EXPECT_FALSE(board.withdraw(1)) << "it was matched";
+}
+
+TEST(ready_board, keeps_the_order_of_the_others_when_one_withdraws) {
+    std::vector<unsigned> workers{0, 1, 2, 3, 4, 5};  // in the order in which they become idle; each has worked its number
+    do {
+        for (const unsigned leaves : workers) {
+            ready_board<task> board(ready_policy::min_clock);
+            for (const unsigned w : workers) board.idle(w, w);
+            ASSERT_TRUE(board.withdraw(leaves));
+            std::vector<task> tasks(5, task{'t'});
+            for (task& t : tasks) board.ready(t);
+            for (unsigned w = 0; w != 6; ++w)
+                if (w != leaves) {
+                    ASSERT_EQ(board.next()->worker, w) << leaves << " has withdrawn";
+                }
+        }
+    } while (std::next_permutation(workers.begin(), workers.end()));
 }
 
 TEST(ready_board, is_never_full) {  // A29, B33

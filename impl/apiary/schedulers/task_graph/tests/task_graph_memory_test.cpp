@@ -5,35 +5,32 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <new>
 #include <thread>
 #include <vector>
 
-#include <apiary/schedulers/task_graph/graph_plan.hpp>
 #include <apiary/testing/replaced_new.hpp>
 
+#include "empty_heap.hpp"
+
+namespace task_graph_memory_test {
 namespace {
 
 using apiary::ready_policy;
 using apiary::task_graph;
 
-thread_local bool heap_is_empty = false;  // for this thread
+using apiary::testing::heap_is_empty;
+using apiary::testing::without_memory;
 
 }  // namespace
+}  // namespace task_graph_memory_test
 
 void apiary::before_allocation(std::size_t, std::size_t) {
-    if (heap_is_empty) throw std::bad_alloc();
+    if (apiary::testing::heap_is_empty) throw std::bad_alloc();
 }
 
+namespace task_graph_memory_test {
 namespace {
-
-struct without_memory {
-    without_memory() { heap_is_empty = true; }
-    ~without_memory() { heap_is_empty = false; }
-    without_memory(const without_memory&) = delete;
-    without_memory& operator=(const without_memory&) = delete;
-};
 
 TEST(task_graph_memory, tasks_that_become_ready_need_none_however_many) {
     for (const ready_policy policy :
@@ -71,6 +68,30 @@ TEST(task_graph_memory, workers_of_another_type_need_none_to_take_what_is_posted
     }
 }
 
+// A worker of that type is at work meanwhile, and takes none of them.
+TEST(task_graph_memory, tasks_of_another_type_that_become_ready_in_a_window_that_has_grown_need_none) {
+    for (const ready_policy policy : {ready_policy::locality, ready_policy::fifo}) {
+        task_graph g({.workers = {0, 1}, .window = 4, .policy = policy, .window_most = 2048});
+        while (g.window() != 2048) g.submit([] {});
+        g.wait();
+        std::atomic<int> ran = 0;
+        std::atomic<bool> all_there = false;
+        g.submit(
+            [&all_there] {
+                while (!all_there) std::this_thread::yield();
+            },
+            {.type = 1});
+        const auto root = g.submit([] {});
+        for (int i = 0; i != 1000; ++i) g.submit({root}, [&ran] { ++ran; }, {.type = 1});
+        g.submit({root}, [&all_there] { all_there = true; });  // by the submitter, after it has made the others ready
+        {
+            const without_memory here;
+            g.wait();
+        }
+        EXPECT_EQ(ran, 1000);
+    }
+}
+
 TEST(task_graph_memory, tasks_of_a_window_that_has_grown_need_none) {
     task_graph g({.workers = {0}, .window = 4, .policy = ready_policy::fifo, .window_most = 128});
     int ran = 0;
@@ -94,30 +115,6 @@ TEST(task_graph_memory, a_failure_that_cannot_be_noted_ends_the_program) {
             g.wait();
         },
         "no memory for a failure");
-}
-
-// The heap is empty behind its first submit.
-struct takes_the_last_memory {
-    std::uint64_t submitted = 0;
-    template <class Task>
-    std::uint64_t submit(const std::vector<std::uint64_t>&, const Task&, apiary::task_options) {
-        heap_is_empty = true;
-        return submitted++;
-    }
-};
-
-TEST(task_graph_memory, a_plan_has_its_memory_before_it_submits) {
-    takes_the_last_memory g;
-    const apiary::graph_plan plan(100);
-    bool threw = false;
-    try {
-        apiary::submit_plan(g, plan, [](std::size_t) {});
-    } catch (const std::bad_alloc&) {
-        threw = true;
-    }
-    heap_is_empty = false;
-    EXPECT_FALSE(threw);
-    EXPECT_EQ(g.submitted, 100U);
 }
 
 int alive = 0;
@@ -153,3 +150,4 @@ TEST(task_graph_memory, a_window_that_cannot_grow_stays) {
 }
 
 }  // namespace
+}  // namespace task_graph_memory_test

@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "random_graph.hpp"
@@ -34,7 +36,8 @@ template <class Sync = apiary::real_sync>
 auto* this_worker() {
     using graph = apiary::basic_task_graph<Sync>;
     using slot = typename apiary::task_window<Sync, apiary::task_graph_limits, apiary::task_body<graph>>::slot;
-    return Sync::template current<typename apiary::crew<graph, apiary::graph_kind<graph, Sync, slot>>::worker_type>();
+    using kind = apiary::graph_kind<Sync, apiary::default_parts<Sync>, slot>;
+    return Sync::template current<typename apiary::crew<graph, kind>::worker_type>();
 }
 
 constexpr ready_policy policies[] = {ready_policy::locality, ready_policy::fifo, ready_policy::min_clock,
@@ -42,6 +45,44 @@ constexpr ready_policy policies[] = {ready_policy::locality, ready_policy::fifo,
 
 // Its address decides nothing: what each submit writes is on no line that a task's end reads, wherever the graph lies.
 static_assert(alignof(apiary::task_graph) >= apiary::cache_line);
+
+TEST(task_graph, of_no_config_has_the_usual_one_however_it_is_written) {
+    task_graph a, b({}), c{}, d(task_graph_config{}), e{{}};
+    for (task_graph* g : {&a, &b, &c, &d, &e}) {
+        EXPECT_EQ(g->window(), task_graph_config().window);
+        EXPECT_EQ(g->close().types.size(), 1U);
+    }
+    task_graph small({.workers = {0}, .window = 4});
+    EXPECT_EQ(small.window(), 4U);
+    static_assert(!std::is_copy_constructible_v<task_graph> && !std::is_move_constructible_v<task_graph>);
+}
+
+// Gives threads to the first `most` bodies.
+struct few_threads : apiary::thread_team {
+    static inline unsigned most = 0, started = 0;
+    template <class Body>
+    void start(Body body) {
+        if (started == most) throw std::runtime_error("no thread");
+        ++started;
+        apiary::thread_team::start(std::move(body));
+    }
+};
+struct few_threads_parts : apiary::default_parts<> {
+    using threads = few_threads;
+};
+
+TEST(task_graph, that_gets_too_few_threads_ends_those_that_it_has) {
+    const task_graph_config config{.workers = {2, 2}};
+    for (const unsigned most : {0U, 1U, 2U, 3U}) {
+        few_threads::most = most, few_threads::started = 0;
+        EXPECT_THROW((apiary::basic_task_graph<apiary::real_sync, few_threads_parts>(config)), std::runtime_error) << most;
+        EXPECT_EQ(few_threads::started, most);
+    }
+    few_threads::most = 4, few_threads::started = 0;
+    apiary::basic_task_graph<apiary::real_sync, few_threads_parts> whole(config);
+    whole.submit([] {}, {.type = 1});
+    EXPECT_EQ(whole.close().consumed, 1U);
+}
 
 TEST(task_graph, hands_outputs_on) {
     task_graph g({.workers = {2}});
@@ -279,12 +320,12 @@ TEST(task_graph, has_never_begun_more_than_was_submitted) {
     EXPECT_EQ(wrong, 0U) << "of " << looks;
 }
 
-struct traced : apiary::real_sync {
-    using task_graph_trace = apiary::event_trace;
+struct traced_parts : apiary::default_parts<> {
+    using trace = apiary::event_trace;
 };
 
-TEST(task_graph, writes_what_the_workers_of_each_type_did_when_its_policy_is_traced) {
-    apiary::basic_task_graph<traced> g({.workers = {0, 2}});
+TEST(task_graph, writes_what_the_workers_of_each_type_did_when_its_parts_have_a_trace) {
+    apiary::basic_task_graph<apiary::real_sync, traced_parts> g({.workers = {0, 2}});
     const auto a = g.submit([] {});
     const auto b = g.submit({a}, [] {}, {.type = 1});
     g.submit({b}, [] {}, {.type = 1});
@@ -727,9 +768,14 @@ TEST(task_graph, a_task_that_submits_from_within_another_graph_fails) {
                 middle.wait();
                 inner.submit([] {});
                 inner.wait();
+                try {
+                    outer.submit([] {});  // still a task of that graph, after it has been the submitter of others
+                } catch (const std::logic_error&) {
+                    ++refused;
+                }
             });
             outer.wait();
-            EXPECT_EQ(refused, 1);
+            EXPECT_EQ(refused, 2);
             EXPECT_EQ(outer.submitted(), 1U);
             EXPECT_EQ(outer.counters(0).thrown, 0U);
         }

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include <apiary/schedulers/task_graph/graph_plan.hpp>
+#include <graphs/graph_plan.hpp>
 
 namespace apiary {
 

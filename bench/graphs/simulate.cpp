@@ -7,7 +7,7 @@
 // GRAPH is a file (graph_plan.hpp has the form), or one of cholesky:TILES, lu:TILES, wavefront:SIDE, chain:TASKS, tree:DEPTH, and
 // stencil, nearest, spread, random_nearest, fft, layered with :WIDTH, with tasks of 10 us; the updates of cholesky and lu are of
 // type 1 when there are two types.
-#include <apiary/schedulers/task_graph/simulation.hpp>
+#include <graphs/simulation.hpp>
 
 #include <charconv>
 #include <cstdint>
@@ -23,7 +23,7 @@
 #include <system_error>
 #include <vector>
 
-#include <apiary/schedulers/task_graph/graph_generators.hpp>
+#include <graphs/graph_generators.hpp>
 
 namespace {
 
@@ -74,7 +74,7 @@ T word_of(const std::string& what, const std::string& word, const std::map<std::
 }
 
 void simulate(const std::vector<std::string>& words) {
-    if (words.empty()) throw std::invalid_argument("which graph? the head of examples/simulate.cpp has the options");
+    if (words.empty()) throw std::invalid_argument("which graph? the head of simulate.cpp has the options");
     apiary::simulation_config config;
     std::map<std::string, std::string> files;
     for (std::size_t i = 1; i < words.size(); i += 2) {

@@ -9,8 +9,8 @@
 // takes --cost (10 us), a gemm of Cholesky six times that.
 //
 // --picture: Cholesky as it ran, and as 64 workers would run it. As a test it has few rounds, and asks for sound schedules alone.
-#include <apiary/schedulers/task_graph/simulation.hpp>
 #include <apiary/schedulers/task_graph/task_graph.hpp>
+#include <graphs/simulation.hpp>
 
 #include <algorithm>
 #include <array>
@@ -25,8 +25,8 @@
 #include <string>
 #include <vector>
 
-#include <apiary/schedulers/task_graph/graph_generators.hpp>
-#include <apiary/schedulers/task_graph/graph_trace.hpp>
+#include <graphs/graph_generators.hpp>
+#include <graphs/graph_trace.hpp>
 
 namespace {
 

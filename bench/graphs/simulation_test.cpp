@@ -1,4 +1,4 @@
-#include <apiary/schedulers/task_graph/simulation.hpp>
+#include <graphs/simulation.hpp>
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <apiary/schedulers/task_graph/graph_generators.hpp>
+#include <graphs/graph_generators.hpp>
 
 namespace simulation_test {
 namespace {

@@ -1,4 +1,4 @@
-#include <apiary/schedulers/task_graph/graph_trace.hpp>
+#include <graphs/graph_trace.hpp>
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include <apiary/schedulers/task_graph/graph_generators.hpp>
 #include <apiary/schedulers/task_graph/task_graph.hpp>
+#include <graphs/graph_generators.hpp>
 
 namespace graph_trace_test {
 namespace {

@@ -33,12 +33,12 @@
 #include <utility>
 #include <vector>
 
-#include <apiary/schedulers/task_graph/graph_plan.hpp>
-#include <apiary/schedulers/task_graph/graph_trace.hpp>
 #include <apiary/schedulers/task_graph/ready_board.hpp>
 #include <apiary/schedulers/task_graph/successor_rule.hpp>
 #include <apiary/schedulers/task_graph/task_window.hpp>
 #include <apiary/sync/real_sync.hpp>
+#include <graphs/graph_plan.hpp>
+#include <graphs/graph_trace.hpp>
 
 namespace apiary {
 

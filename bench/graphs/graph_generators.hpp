@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <apiary/schedulers/task_graph/graph_plan.hpp>
+#include <graphs/graph_plan.hpp>
 
 namespace apiary {
 

@@ -1,4 +1,4 @@
-#include <apiary/schedulers/task_graph/graph_plan.hpp>
+#include <graphs/graph_plan.hpp>
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,9 @@
 #include <string>
 #include <vector>
 
-#include <apiary/schedulers/task_graph/graph_generators.hpp>
+#include <apiary/bench/allocation_count.hpp>
 #include <apiary/schedulers/task_graph/task_graph.hpp>
+#include <graphs/graph_generators.hpp>
 
 namespace graph_plan_test {
 namespace {
@@ -197,6 +198,25 @@ TEST(graph_plan, runs_on_a_task_graph_behind_what_that_has_had_before) {
     });
     g.wait();
     EXPECT_EQ(done, std::vector<int>(10, 1));
+}
+
+// A graph that allocates nothing itself.
+struct counts_allocations {
+    std::uint64_t submitted = 0, at_the_first = 0, at_the_last = 0;
+    template <class Task>
+    std::uint64_t submit(const std::vector<std::uint64_t>&, const Task&, apiary::task_options) {
+        at_the_last = apiary::bench::allocation_count().value();
+        if (submitted == 0) at_the_first = at_the_last;
+        return submitted++;
+    }
+};
+
+TEST(graph_plan, has_its_memory_before_it_submits) {
+    counts_allocations g;
+    apiary::submit_plan(g, graph_plan(100), [](std::size_t) {});
+    EXPECT_EQ(g.submitted, 100U);
+    EXPECT_GT(g.at_the_first, 0U);
+    EXPECT_EQ(g.at_the_last, g.at_the_first);
 }
 
 }  // namespace
