@@ -40,6 +40,7 @@ struct post_meets_the_stop : stop_scenario<Sync> {
     static constexpr unsigned threads = 3;
     static constexpr std::array must_reach{"stop.accepted", "stop.refused", "sleeper.slept"};
     static constexpr std::array engine_laws{"deadlock"};
+    static constexpr const char* exhibit = "a23_spawn_races_stop";
     typename post_meets_the_stop::owner_type owner;
     bool accepted = false;
     void thread(unsigned i) {

@@ -17,7 +17,7 @@ import traceback
 from pathlib import Path
 from typing import NoReturn
 
-from .base import decided, environment, proc, repo
+from .base import environment, json_result, proc, repo
 from .base.errors import Fault, HARNESS, Stopped, USAGE, columns, unknown
 from .base.say import Progress
 from .verbs import completion, setup
@@ -77,7 +77,7 @@ def parse(name: str, words: list[str]) -> argparse.Namespace:
 def arguments(name: str, parser: argparse.ArgumentParser) -> None:
     verb_module(name).arguments(parser)
     if name in DECIDES:
-        decided.argument(parser)
+        json_result.argument(parser)
 
 
 def answer_the_shell() -> None:
@@ -110,7 +110,7 @@ def dispatch(words: list[str]) -> int:
         raise unknown("option" if name.startswith("-") else "verb", name, [*VERBS, "help", "--help", "--version"])
     args = parse(name, rest)
     if getattr(args, "json", None) is not None:
-        return with_record(name, args, args.json if args.json == decided.STDOUT else repo.writable("--json", args.json))
+        return with_record(name, args, args.json if args.json == json_result.STDOUT else repo.writable("--json", args.json))
     return carry_out(name, args)
 
 
@@ -125,7 +125,7 @@ def with_record(name: str, args: argparse.Namespace, where: str | Path) -> int:
     """--json: what the verb noted, and how it ended."""
     began, code, told, real = time.monotonic(), HARNESS, None, sys.stdout
     try:
-        if where == decided.STDOUT:
+        if where == json_result.STDOUT:
             sys.stdout = sys.stderr
         code = carry_out(name, args)
         return code
@@ -136,7 +136,7 @@ def with_record(name: str, args: argparse.Namespace, where: str | Path) -> int:
     finally:
         Progress.hide()
         sys.stdout = real
-        decided.write(where, name, code, time.monotonic() - began, told)
+        json_result.write(where, name, code, time.monotonic() - began, told)
 
 
 def full_disks() -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from unittest import mock
 
 from apiary_cli import main
-from apiary_cli.base import known, repo
+from apiary_cli.base import repo, source_names
 from apiary_cli.base.errors import unknown
 from apiary_cli.race import folder
 from apiary_cli.verbs import clean
@@ -128,7 +128,7 @@ class UnknownNames(TreeCase):
             parser = argparse.ArgumentParser()
             main.verb_module(verb).arguments(parser)
             for action in parser._actions:
-                self.assertNotIn(action.type, (int, float), f"{verb} {action.option_strings}: given.py has kinds that refuse")
+                self.assertNotIn(action.type, (int, float), f"{verb} {action.option_strings}: argument_kinds.py has kinds that refuse")
                 if action.type is None:
                     continue
                 numbers += 1
@@ -165,15 +165,15 @@ class UnknownNames(TreeCase):
         self.refused("race", "--plan", str(plan), seen="no subject 'nosuch'", exists=["hive"])
         self.refused("race", "--program", "/nowhere", seen="/nowhere", exists=["no such file"])
         with mock.patch.object(repo, "ROOT", self.root):
-            known.check_names(["real_*", "real_one", "made_anything", "made_*", "ma*"])
+            source_names.check_names(["real_*", "real_one", "made_anything", "made_*", "ma*"])
 
     def test_every_word_that_declares_a_check_gives_its_name(self) -> None:
-        words = {word for text in known.texts("model_check", "*.cpp") for word in re.findall(r"^APIARY_([A-Z_]+)\(", text, re.M)}
+        words = {word for text in source_names.texts("model_check", "*.cpp") for word in re.findall(r"^APIARY_([A-Z_]+)\(", text, re.M)}
         self.assertGreaterEqual(words, {"CHECK", "EXHIBIT", "SCENARIO"})
         for word in words - {"BOTH_PARKERS"}:  # for one parker and the other, by APIARY_CHECK
-            self.assertRegex(f"APIARY_{word}(name, more)", known.CHECK)
-        known.check_names(["libstdcxx_semaphore", "boost_queue", "torn_stack"], "exhibit")
-        known.check_names(["treiber_stack", "mutex_gu*"], "check")
+            self.assertRegex(f"APIARY_{word}(name, more)", source_names.CHECK)
+        source_names.check_names(["libstdcxx_semaphore", "boost_queue", "torn_stack"], "exhibit")
+        source_names.check_names(["treiber_stack", "mutex_gu*"], "check")
 
     def test_a_plan_of_subjects_that_are_none_races_nobody(self) -> None:
         self.subjects({"name": "hive"})

@@ -8,6 +8,7 @@ import io
 import tempfile
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 from apiary_cli.analysis import comparing
@@ -139,7 +140,7 @@ class ExitCodes(unittest.TestCase):
         parser = argparse.ArgumentParser()
         compare.arguments(parser)
         with (
-            mock.patch.multiple(compare, setup=mock.DEFAULT, tell=lambda *_: ([], [], ""), builds=lambda _: (None, None), verdicts_of=lambda _: []),
+            mock.patch.multiple(compare, setup=mock.DEFAULT, tell=lambda *_: SimpleNamespace(rows=[]), builds=lambda _: (None, None), verdicts_of=lambda _: []),
             mock.patch.object(race, "perform", side_effect=[race.Outcome(Path("x"), code) for code in (4, 1)]),
             contextlib.redirect_stdout(io.StringIO()),
         ):

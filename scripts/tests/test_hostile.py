@@ -173,15 +173,15 @@ class Introductions(Case):
 
 class Columns(unittest.TestCase):
     def test_numbers_are_plain_digits(self) -> None:
-        from apiary_cli.race import plausible
+        from apiary_cli.race import row_checks
 
         blank = dict.fromkeys(tables.SUBJECT, "")
         for cell in ("1e5", "1_000", " 5", "٣", "-1", "nan", "inf", "0x5", "1.5", "9" * 40):
-            self.assertIn("ops is", plausible.malformed_cell(blank | {"ops": cell}, tables.WORDS), cell)
-        self.assertEqual(plausible.malformed_cell(blank | {"ops": "5", "ns_per_op": "1.25"}, tables.WORDS), "")
+            self.assertIn("ops is", row_checks.malformed_cell(blank | {"ops": cell}, tables.WORDS), cell)
+        self.assertEqual(row_checks.malformed_cell(blank | {"ops": "5", "ns_per_op": "1.25"}, tables.WORDS), "")
         for flags in ("a b", "a,b", "disturbed", "a=;b", "A", "x=1;;y"):
-            self.assertNotEqual(plausible.malformed_cell(blank | {"flags": flags}, tables.WORDS), "", flags)
-        self.assertEqual(plausible.malformed_cell(blank | {"flags": "overloaded;x=-5"}, tables.WORDS), "")
+            self.assertNotEqual(row_checks.malformed_cell(blank | {"flags": flags}, tables.WORDS), "", flags)
+        self.assertEqual(row_checks.malformed_cell(blank | {"flags": "overloaded;x=-5"}, tables.WORDS), "")
 
 
 class TheOthersGoOn(TreeCase):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import io
 import json
 import unittest
 from collections import Counter
@@ -14,13 +16,30 @@ from apiary_cli.base import stats
 from apiary_cli.base.errors import Fault
 from apiary_cli.race import metrics, plans, rounds, subjects, tables
 from apiary_cli.analysis import comparing
-from apiary_cli.verbs import entrants, race as race_verb
+from apiary_cli.verbs import entrants, race as race_verb, report
 
 from . import fakes, points
 from .support import TreeCase, comes_true, processes_of
 from .test_report_curves import row
 
 FILES = {"env.json", "rows.csv", "compare.csv", "hist.csv", "report.html", "summary.md"}
+
+
+class OneReading(TreeCase):
+    def test_what_is_told_of_a_race_comes_from_the_one_reading_of_its_folder(self) -> None:
+        self.subjects({"name": "hive"})
+        done = self.race(*self.one_point(), "--rounds", "5")
+        folder = self.result()
+        pages = {name: (folder / name).read_bytes() for name in ("report.html", "summary.md")}
+        read = report.write(folder)
+        self.assertEqual({name: (folder / name).read_bytes() for name in pages}, pages, "the pages can be made again")
+        told = io.StringIO()
+        with contextlib.redirect_stdout(told):
+            race_verb.tell(race_verb.Outcome(Path("gone"), 0, read))
+        lines = told.getvalue().splitlines()
+        self.assertIn("report: gone/report.html", lines)
+        self.assertLessEqual({line for line in lines if "Batch:" in line or "rounds" in line}, set(done.stdout.splitlines()))
+        self.assertIn("Batch:", told.getvalue())
 
 
 class GoodRace(TreeCase):

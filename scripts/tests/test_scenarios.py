@@ -7,7 +7,7 @@ import tomllib
 import unittest
 from pathlib import Path
 
-from apiary_cli.base import known
+from apiary_cli.base import source_names
 from apiary_cli.base.errors import Fault
 from apiary_cli.race import eta, plans, scenarios
 from apiary_cli.race.arithmetic import Sum
@@ -128,7 +128,7 @@ class Ours(unittest.TestCase):
     def test_each_plan_says_what_it_is_and_races_what_the_tree_can_build(self) -> None:
         for plan in plans.every():
             self.assertTrue(plan.what and plan.takes, plan.name)
-            self.assertLessEqual(set(plan.subjects), known.subjects(), plan.name)
+            self.assertLessEqual(set(plan.subjects), source_names.subjects(), plan.name)
 
     def test_smoke_is_wide_in_brief(self) -> None:
         smoke, wide = plans.plan("smoke").points, plans.plan("wide").points

@@ -1,16 +1,16 @@
-// The laws that every queue and scheduler is held to, as oracles: identity, order, quiescence.
+// laws: the laws of every queue and scheduler, as oracles: identity, order, quiescence.
 //
-// When to use it. In model checks and stress programs, never in production code. When not: to count. A
-// count or a sum stays right when one element leaves twice in place of another, which is the classic deque bug.
+// When to use it. In model checks and stress programs, never in production code. When not: to count. A count or a sum
+// stays right if one element leaves twice in place of another, which is the classic deque bug.
 //
-// Threads.   A ledger's put() and took() belong to the thread they name; settle() to one thread when
-//            all others have ended. claim_ledger: any thread. quiescence_law: any thread, but verify() only
-//            where no step of another thread can be half done (an engine's invariant, a watchdog's stop).
-// Memory.    No ledger orders anything: what a check does not synchronise stays unsynchronised. That is
-//            why identity_ledger keeps a log for each thread and looks at the logs afterwards.
+// Threads.   A ledger's put() and took() belong to the thread they name; settle() to one thread after all others have
+//            ended. claim_ledger: any thread. quiescence_law: any thread, but call verify() only when no step of
+//            another thread can be half done (in an engine's invariant, or when a watchdog has stopped the others).
+// Memory.    No ledger orders anything: whatever a check does not synchronise stays unsynchronised. For that reason
+//            identity_ledger keeps a log for each thread and looks at the logs afterwards.
 //
-// Every law is asked by Sync::law, which a checker counts. A ledger asks only about what was put in or came out: one
-// that nobody used asks nothing, and a check that has nothing else is red.
+// Every law is asked by Sync::law, which a checker counts. A ledger asks only about elements that were put in or came
+// out: an unused ledger asks nothing, and a check that has nothing else is red.
 #pragma once
 
 #include <array>
@@ -74,7 +74,7 @@ public:
         Sync::law(!left_[id].exchange(true, std::memory_order_relaxed), "identity: an element left twice", at);
     }
 
-    // The first id that has not left, or size() when all have.
+    // The first id that has not left, or size() if all have.
     std::size_t first_missing() const {
         std::size_t id = 0;
         while (id != left_.size() && left_[id].load(std::memory_order_relaxed)) ++id;
@@ -86,10 +86,10 @@ public:
     }
 
 private:
-    std::vector<std::atomic<bool>> left_;  // std::atomic, not the policy's: an oracle is no part of what is checked
+    std::vector<std::atomic<bool>> left_;  // std::atomic, not the policy's: an oracle is no part of the checked code
 };
 
-// What one consumer gets from one producer comes in the order it was put in: numbers only grow.
+// Elements that one consumer gets from one producer come in the order they were put in: numbers only grow.
 template <class Sync, std::size_t Producers>
 class fifo_law {
 public:

@@ -1,4 +1,4 @@
-// What a scheduler is here, as concepts: the least that a subject of this suite offers, and what it may
+// scheduler: what a scheduler is here, as concepts: the least that a subject of this suite offers, and what it may
 // offer beyond that.
 //
 // scheduler            post(f): f runs once, on some worker, or post returns false and f never runs.
@@ -11,8 +11,8 @@
 // cancellable_posting  post_delayed returns a handle: cancel() is true once, when f will then never run.
 // compute_posting      post_compute(f): f runs on a thread that serves no events.
 //
-// All posting calls are allowed from any thread and from tasks. None blocks for longer than a few
-// instructions of another thread, except where a scheduler promises back-pressure.
+// All posting calls are allowed from any thread and from tasks. None blocks for longer than a few instructions of
+// another thread, unless a scheduler promises back-pressure.
 #pragma once
 
 #include <chrono>
@@ -28,9 +28,9 @@ enum class stop_mode : std::uint8_t { drain = 1, discard = 2 };
 // How the accepted tasks ended. accepted = run + discarded + cancelled.
 struct stop_report {
     std::uint64_t run = 0;         // begun and ended, by return or by exception
-    std::uint64_t discarded = 0;   // dropped by the stop: never begun. Timers not yet due are among them
+    std::uint64_t discarded = 0;   // dropped by the stop: never begun; timers not yet due are among them
     std::uint64_t cancelled = 0;   // by their handle, before they began
-    std::uint64_t refused = 0;     // posts that came after the stop
+    std::uint64_t refused = 0;     // posts after the stop
     std::uint64_t exceptions = 0;  // of those run, how many ended by an exception
 };
 

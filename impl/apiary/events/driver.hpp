@@ -1,21 +1,21 @@
 // worker_driver: what a worker blocks in, as a concept.
 //
-//   wait(deadline_ns)   the owner. Blocks until a wake, an event or the deadline (nanoseconds of now_ns; `forever`:
-//                       none). May return early, for no reason: the owner looks again. A deadline in the past does
-//                       not block. Takes the wake that ended it.
-//   poll()              the owner. Dispatches what is ready, and does not block.
-//   wake()              any thread, and tasks; not signal handlers. Never blocks. Leaves a token that stays until a
-//                       wait takes it: a wake before the wait is not lost, and two of them may count as one. What was
-//                       written before a wake is seen after the wait that takes it.
+//   wait(deadline_ns)   Caller: the owner. Blocks until a wake, an event or the deadline (nanoseconds of now_ns;
+//                       `forever`: none), and takes the wake that ended it. It may return early for no reason: the
+//                       owner looks again. A deadline in the past does not block.
+//   poll()              Caller: the owner. Dispatches what is ready, and does not block.
+//   wake()              Caller: any thread, and tasks; not signal handlers. Never blocks. Leaves a token that stays
+//                       until a wait takes it: a wake before the wait is not lost, and two wakes may count as one. A
+//                       thread sees after the wait whatever was written before the wake that it took.
 //
-// Whatever else a driver offers (event sources) is its own; the protocols of sleeping (sleeper.hpp) need these three.
+// A driver may offer more, such as event sources; the protocols of sleeping (sleeper.hpp) need these three.
 //
-// An event loop of the user's is one, too: a worker on a thread of the user's may block in it (hive::attach_this_thread). guest_core
-// is how the driver of such a worker knows it, whatever its type.
+// An event loop of the user's is a driver, too: a worker on one of the user's threads may block in it
+// (hive::attach_this_thread). The driver of such a worker knows it as a guest_core, whatever its type.
 //
-//   parker_driver   waits for nothing but wakes, on a parker: compute workers; checks, in place of an event loop
+//   parker_driver   waits for wakes only, on a parker: for compute workers, and for checks in place of an event loop
 //   epoll_driver    waits for descriptors, too; real threads only
-//   fake_driver     of testing/: never blocks; a test moves its clock and sees what was asked of it
+//   fake_driver     in testing/: never blocks; a test moves its clock and sees what was asked of it
 #pragma once
 
 #include <concepts>

@@ -1,20 +1,21 @@
-// epoll_driver: the event loop an IO worker blocks in; the only file that knows epoll and eventfd.
+// epoll_driver: the event loop in which an IO worker blocks; the only file that knows epoll and eventfd.
 //
-// While it watches nothing it blocks on a futex (poll_parker), which a wake and a wait cost less than epoll. The eventfd that
-// interrupts epoll is registered edge-triggered and never read: each write is a new edge, which epoll keeps
-// until a call reports it.
+// While it watches nothing it blocks on a futex (poll_parker), where a wake and a wait cost less than with epoll. The
+// eventfd that interrupts epoll is registered edge-triggered and never read: each write is a new edge, which epoll
+// keeps until a call reports it.
 //
-// A wait only collects what is ready; the next poll tells the sources. So no source is called while its worker still
-// counts as asleep. Stale events, of a source that was unwatched in the same batch, are known by a generation.
+// A wait only collects the events; the next poll tells the sources. So no source is called while its worker still
+// counts as asleep. A generation marks stale events of a source that was unwatched in the same batch.
 //
-// A worker that has an event loop of its own brings it as a guest: until end_sources that is what it waits in and polls, and epoll
-// watches nothing for it. The wakes stay this driver's tokens: the guest is woken only where its worker waits in it.
+// A worker that has an event loop of its own brings it as a guest. Until end_sources the worker waits in it and polls
+// it, and epoll watches nothing for this worker. Wakes remain this driver's tokens: the guest is woken only if its
+// worker waits in it.
 //
 // Threads. wait, poll, watch, rewatch, unwatch, host, end_sources: the worker that owns it. wake: any.
-// Errors.  The constructor throws std::system_error when the process is out of descriptors, or the
-//          kernel has no epoll_pwait2.
-// The first wait with a deadline sets the thread's timer slack to 1 ns, and leaves it so; not beside a guest.
-// Source:  seed 002 sections 6.3 and 10.
+// Errors.  The constructor throws std::system_error if the process is out of descriptors, or the kernel has no
+//          epoll_pwait2.
+// Side effect. The first wait with a deadline sets the thread's timer slack to 1 ns and leaves it so, except beside a
+// guest.
 #pragma once
 
 #include <fcntl.h>
@@ -83,7 +84,7 @@ public:
         }
     }
 
-    // Tells the sources what is ready, without blocking. Costs a system call only when there are sources.
+    // Tells the sources what is ready, without blocking. It makes a system call only if there are sources.
     void poll() {
         if (watched_ == 0) {
             ready_ = 0;
@@ -92,16 +93,16 @@ public:
         if (guest_core* const guest = guest_.core()) return guest->poll();
         const timespec none{};
         if (ready_ == 0) collect(&none);
-        // A call may watch and unwatch, also in a poll of its own: the batch is used up before.
+        // A source's call may watch, unwatch, and even poll again: copy the batch and mark it used first.
         std::array<epoll_event, batch> events;
         const int n = std::exchange(ready_, 0);
         std::copy_n(events_.begin(), n, events.begin());
         for (int i = 0; i < n; ++i) tell(events[static_cast<std::size_t>(i)]);
     }
 
-    // From now on the source is told by polls. Throws std::bad_alloc, std::system_error when the kernel has no memory.
+    // From now on polls tell the source. Throws std::bad_alloc, and std::system_error if the kernel has no memory.
     [[nodiscard]] watch_result watch(event_source& source, interest what) {
-        if (guest_.core() != nullptr) return watch_result::wrong_backend;  // which tells of nothing here
+        if (guest_.core() != nullptr) return watch_result::wrong_backend;  // the guest's loop does not know this source
         if (source.backend() != event_backend::epoll) {
             std::fprintf(stderr,
                          "apiary: warning: an event source for another kind of event loop was refused; "
@@ -113,7 +114,7 @@ public:
         if (fd < 0) return watch_result::bad_descriptor;
         const auto at = static_cast<std::size_t>(fd);
         if (at >= watches_.size()) {
-            // The table grows by the number, which may be any when it is no descriptor's.
+            // The table grows up to the number, which may be any number if it belongs to no descriptor.
             if (::fcntl(fd, F_GETFD) < 0) return watch_result::bad_descriptor;
             watches_.resize(at + 1);
         }
@@ -127,12 +128,12 @@ public:
         event_source* before = std::exchange(watches_[at].source, &source);
         if (before == nullptr)
             ++watched_;
-        else if (before != &source)                    // a farewell is the last word, and this one is watched again
+        else if (before != &source)                    // on_gone is the last call, and this source is watched again
             before->on_gone(gone::descriptor_closed);  // the kernel had forgotten it
         return watch_result::watched;
     }
 
-    // False: it is not watched here, or its descriptor was closed.
+    // False: the source is not watched here, or its descriptor was closed.
     bool rewatch(event_source& source, interest what) {
         if (!watches(source)) return false;
         const auto at = static_cast<std::size_t>(source.descriptor());
@@ -140,21 +141,22 @@ public:
         return ::epoll_ctl(epoll_, EPOLL_CTL_MOD, source.descriptor(), &e) == 0;
     }
 
-    // False: it is not watched here, or its descriptor was closed before. It is told no more in any case.
+    // False: the source is not watched here, or its descriptor was closed before. It is not called again in either
+    // case.
     bool unwatch(event_source& source) {
         if (!watches(source)) return false;
         forget(static_cast<std::size_t>(source.descriptor()));
         return ::epoll_ctl(epoll_, EPOLL_CTL_DEL, source.descriptor(), nullptr) == 0;
     }
 
-    // Before the worker runs. The guest outlives the end of end_sources.
+    // Call it before the worker runs. The guest must outlive the end of end_sources.
     void host(guest_core& guest) {
         guest_.sit(guest);
         watched_ = 1;
         slack_set_ = true;  // the thread is the user's
     }
 
-    // The worker ends: every source is told so, and a guest is neither waited in nor woken any more.
+    // The worker ends: tells every source so. A guest is neither waited in nor woken any more.
     void end_sources() {
         slack_set_ = false;  // the place's next worker has a thread of its own
         if (guest_.core() != nullptr) {
@@ -175,7 +177,7 @@ public:
         parker_.unpark([this] {
             if (guest_.wake()) return;
             const std::uint64_t one = 1;
-            // It cannot fail but by counter overflow, 2^64 wakes away, when the wake is pending anyway.
+            // It can fail only by counter overflow, 2^64 wakes away, and then a wake is pending anyway.
             [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);
         });
     }
@@ -193,7 +195,7 @@ private:
     static constexpr std::size_t batch = 64;
     static constexpr std::uint64_t wake_tag = UINT64_MAX;
 
-    // The descriptor, and how often its number was watched.
+    // The descriptor, and how often its number has been watched.
     struct tag {
         int descriptor;
         std::uint32_t generation;
@@ -248,8 +250,8 @@ private:
     poll_parker<real_sync> parker_;
     core_seat<guest_core> guest_;
     bool slack_set_ = false;
-    int ready_ = 0;               // of events_, not yet told
-    std::size_t watched_ = 0;     // of watches_, those with a source; or the guest
+    int ready_ = 0;               // of events_, not told yet
+    std::size_t watched_ = 0;     // entries of watches_ with a source; 1 with a guest
     std::vector<entry> watches_;  // by descriptor
     std::array<epoll_event, batch> events_;
 };

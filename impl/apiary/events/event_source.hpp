@@ -1,16 +1,16 @@
-// event_source: something outside that a worker's event loop tells of, as a seam.
+// event_source: a seam for something outside that a worker's event loop reports.
 //
-// What it is. A source says what kind of loop it speaks to; the driver of that kind takes it, any other refuses it
-// with a warning. `descriptor_source` is readiness of a file descriptor, which epoll_driver takes.
+// What it is. A source says which kind of event loop it speaks to. The driver of that kind accepts it; any other
+// refuses it with a warning. `descriptor_source` reports readiness of a file descriptor; epoll_driver accepts it.
 //
-// Threads.   A source belongs to the worker that watches it: on_ready and on_gone are called there and nowhere
-//            else, never at once, and no more once it was unwatched or on_gone has begun.
-// Lifetime.  The source is the user's; it must outlive its watching. It may unwatch and delete itself in a call.
-// Closing.   Unwatch, then close. Epoll forgets a descriptor that is closed under its source and says nothing: the
-//            source hears no more, unwatch answers false, and if the number comes back with another source, it is
-//            told on_gone(descriptor_closed) then; with itself, it is watched again. A duplicate of such a
-//            descriptor keeps reporting, to nobody.
-// Source:    seed 002 sections 6.3 and 10.
+// Threads.   A source belongs to the worker that watches it: on_ready and on_gone are called on that worker only, never
+//            at the same time, and not after unwatch or after on_gone has begun.
+// Lifetime.  The user owns the source and keeps it alive while it is watched. It may unwatch and delete itself in a
+//            call.
+// Closing.   Unwatch, then close. Epoll silently forgets a descriptor that is closed while its source is watched: the
+//            source is not called again, and unwatch answers false. If the number comes back with another source, the
+//            first one is told on_gone(descriptor_closed); if it comes back with the same source, it is watched again.
+//            A duplicate of a closed descriptor keeps reporting, but no source hears it.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ enum class event_backend : std::uint8_t { epoll, kqueue, completion_port };
 struct readiness {
     bool readable = false;
     bool writable = false;
-    bool hung_up = false;  // also: an error is pending on the descriptor; the next read or write tells
+    bool hung_up = false;  // also: an error is pending on the descriptor; the next read or write returns it
 };
 
 enum class gone : std::uint8_t {
-    worker_ended,       // by a stop or a detach: watch it at another worker, or close it
-    descriptor_closed,  // and its number has come back with another source
+    worker_ended,       // by a stop or a detach: watch the source at another worker, or close it
+    descriptor_closed,  // and its number came back with another source
 };
 
-// What to be told of: level-triggered, that is, again and again until it was dealt with.
+// Which events to report. Level-triggered: an event is reported again and again until it has been dealt with.
 struct interest {
     bool read = true;
     bool write = false;
@@ -38,10 +38,10 @@ struct interest {
 
 enum class watch_result : std::uint8_t {
     watched,
-    wrong_backend,   // a source for another kind of loop; also: this worker waits in a guest's
+    wrong_backend,   // the source speaks to another kind of loop; also: this worker waits in a guest's loop
     bad_descriptor,  // closed, or of a kind that has no readiness (a regular file)
-    watched_before,  // this descriptor has a source here already
-    worker_ends,     // by a stop or a detach: it tells no more sources
+    watched_before,  // this descriptor already has a source here
+    worker_ends,     // by a stop or a detach: it reports to no more sources
 };
 
 class event_source {

@@ -1,7 +1,8 @@
-// parker_driver: the driver of a worker that waits for nothing but a wake (driver.hpp), on a parker.
+// parker_driver: the driver of a worker that waits only for wakes (driver.hpp), on a parker.
 //
-// Compute workers use it, and in the model checks it stands for the event loop of an IO worker. Those whose state space is
-// too large for the parker that ships give it the abstract one of their policy, against which that one is checked.
+// Compute workers use it, and in model checks it stands for the event loop of an IO worker. Checks whose state space is
+// too large with the parker that ships give it the abstract one of their policy, against which the shipped one is
+// checked.
 //
 // Threads. wait, poll: the owner. wake: any thread; the wake stays until a wait takes it.
 #pragma once

@@ -1,21 +1,24 @@
-// core_seat: where an event loop of the user's sits that a worker blocks in for a while, and how other threads wake it there.
+// core_seat: where a user's event loop sits while a worker blocks in it, and how other threads wake the worker there.
 //
-// When to use it. In a driver whose place outlives the loop: it stays in its crew's table for the next worker, and a thread that has
-// claimed the last one may still be on its way to wake it. When not: for a loop that lives as long as the driver.
+// When to use it. In a driver whose place outlives the loop: the place stays in its crew's table for the next worker,
+// and a thread that has claimed the last worker may still be on its way to wake it. When not: for a loop that lives as
+// long as the driver.
 //
-// `Core` has wake(): any thread. It ends the wait that it meets, or that comes next.
+// `Core` has wake(), which any thread may call. It ends the wait that it meets, or the next one.
 //
 // Threads.   sit, leave, core: the owner. wake: any.
 // Progress.  sit, core: wait-free. wake: as the core's. leave: waits for wakes that are in the core.
 // Invariants
-//   I1  Behind leave no thread is in the core, nor comes to it.
+//   I1  After leave no thread is in the core, and none enters it.
 // Synchronisation
-//   S1  wake: count itself, then look at the core; leave: take the core away, then look at the count. All seq_cst: the waker finds
-//       no core, or the owner sees the waker and waits.
-//   S2  wake: stop counting itself (release) -> leave: see none (acquire). What the wake did in the core comes before its end.
-//   S3  The owner sits, then polls by a poll_parker, whose fences (S1 there) order it: a waker that sees that it polls, and no core,
-//       has left a token that the owner sees before it waits in the core.
-//   S4  sit: store (release) -> wake: load (seq_cst). A waker that was on its way to the core before sees the next one whole.
+//   S1  wake: counts itself, then looks at the core. leave: takes the core away, then looks at the count. All four are
+//       seq_cst: the waker finds no core, or the owner sees the waker and waits.
+//   S2  wake: stops counting itself (release) -> leave: sees no waker (acquire). Whatever the wake did in the core
+//       comes before the core's end.
+//   S3  The owner sits, then polls by a poll_parker, whose fences (S1 there) order it: a waker that sees that it polls,
+//       and sees no core, has left a token that the owner sees before it waits in the core.
+//   S4  sit: store (release) -> wake: load (seq_cst). A waker that was on its way to the former core sees the next one
+//       whole.
 //
 // Checked by model_check/parking/parker_check.cpp; tested by hive_guest_test.cpp.
 #pragma once
@@ -45,7 +48,7 @@ public:
         (void)Sync::spin_until(wakers_, [](std::uint32_t wakers) { return wakers == 0; });  // S2
     }
 
-    // False: no core sits here.
+    // False if no core sits here.
     bool wake() {
         if (core_.load(std::memory_order_relaxed) == nullptr) return false;  // S3
         wakers_.fetch_add(1, std::memory_order_seq_cst);                     // S1

@@ -12,18 +12,18 @@
 //     }
 //
 // When to use it. To wait for a condition that is kept in lock-free structures of any kind, with many waiters that are
-// alike. When not: to wake a certain thread (a parker), to keep a wake from being sent while somebody already looks
+// alike. When not: to wake a certain thread (use a parker), to save a wake while another worker already looks
 // (idle_set), or to wait with a deadline (a waiter in the middle of the stack cannot leave).
 //
-// Waiters must be alike: whatever a notify is for, each of them looks for it before it commits. For a signal may go to one
-// that prepared later than the notify: it looks later, too, so what the other would have found it finds; but what it
-// does not look for is then found by nobody. Threads that wait for different things need an event count each.
+// Waiters must be alike: before it commits, each of them looks for whatever a notify may announce. For a signal may go
+// to a waiter that prepared later than the notify. It looks later, too, and so finds what the other would have found;
+// but nobody finds what it does not look for. Threads that wait for different things need an event count each.
 //
-// Threads.   notify_*: any thread. The others: a waiting thread; between prepare_wait and the commit_wait or cancel_wait
-//            that ends it at most `max_waiters` threads; a waiter's number belongs to one thread at a time.
-// Progress.  prepare_wait: wait-free. cancel_wait, notify_one: lock-free. commit_wait: blocks.
+// Threads.   notify_*: any thread. The others: a waiting thread. At most `max_waiters` threads are between prepare_wait
+//            and the commit_wait or cancel_wait that ends it. A waiter's number belongs to one thread at a time.
+// Progress.  prepare_wait: wait-free. cancel_wait, notify_one, notify, notify_all: lock-free. commit_wait: blocks.
 // Errors.    The constructor throws std::length_error for more waiters than the word can name.
-// Lifetime.  As of a parker: outlives the return of every notify.
+// Lifetime.  As a parker's: it must outlive the return of every notify.
 //
 // One word holds four fields, whose widths are in Limits:
 //   top      the waiter that committed last, or none; each names the one below it: a stack
@@ -33,23 +33,23 @@
 //            notifier that stands still between two of its steps; exhibit B29_epoch_wraps)
 //
 // Invariants
-//   I1  signals <= before. A canceller takes a signal along only when signals == before: then one of them was its
-//       own. Otherwise it is left to the others (exhibit B20).
+//   I1  signals <= before. A canceller takes a signal along only if signals == before: then one of them is its own.
+//       Otherwise it leaves the signals to the others (exhibit B20).
 //   I2  signals > 0 only while the stack is empty: notify wakes a committed waiter before it signals one that has not
-//       committed. So a signal that leaves with a cancel is missed by nobody: no waiter sleeps, and one that prepares
-//       later looks later.
+//       committed. So nobody misses a signal that leaves with a cancel: no waiter sleeps, and one that prepares later
+//       looks later.
 //   I3  A waiter is unparked exactly once for each time it is popped, and parks exactly once for each push.
 //
 // Synchronisation
-//   E1  Store buffering: the waiter adds itself to `before`, then looks for work; the notifier publishes, then looks at the
-//       word. A seq_cst fence stands between the two steps on both sides: one of them sees the other.
-//   E2  What was published before a notify is seen after the commit_wait that it ends: by the parker's token, or from the
-//       signal (release) to the commit that takes it (acquire).
-//   E3  The push (release) with the notifier's load (acquire): the link of the waiter. All changes of the word are
-//       read-modify-writes, so the release sequence of a push goes on under later ones.
+//   E1  Store buffering: the waiter adds itself to `before`, then looks for work; the notifier publishes, then looks at
+//       the word. Both have a seq_cst fence between the two steps: one of them sees the other.
+//   E2  After its commit_wait a waiter sees whatever was published before the notify that ends it: by the parker's
+//       token, or from the signal (release) to the commit that takes it (acquire).
+//   E3  The push (release) -> the notifier's load (acquire): publishes the waiter's link. All changes of the word are
+//       read-modify-writes, so the release sequence of a push continues under later ones.
 //
 // Checked by model_check/parking/event_count_check.cpp. Stressed by stress/parking/idle_stress.cpp.
-// Source: Vyukov's eventcount, 2008. Eigen's has the same four fields, and serves the uncommitted first.
+// Source: Vyukov's eventcount, 2008. Eigen's has the same four fields, but serves uncommitted waiters first.
 #pragma once
 
 #include <cstddef>
@@ -101,13 +101,13 @@ public:
         word_.store(0, std::memory_order_relaxed);
     }
 
-    // Then look for work, and call cancel_wait or commit_wait.
+    // Next, look for work and call cancel_wait or commit_wait.
     void prepare_wait() {
         word_.fetch_add(word::one_before, std::memory_order_relaxed);
         Sync::fence(std::memory_order_seq_cst);  // E1
     }
 
-    // There is work, or another reason not to wait.
+    // Call it if there is work, or another reason not to wait.
     void cancel_wait() {
         word seen{word_.load(std::memory_order_relaxed)};
         for (;;) {
@@ -124,7 +124,7 @@ public:
         }
     }
 
-    // Blocks until a notify that came after this thread's prepare_wait, or that one which did and was not taken.
+    // Blocks until a notify that came after this thread's prepare_wait and that no other waiter took.
     void commit_wait(std::size_t waiter) {
         word seen{word_.load(std::memory_order_relaxed)};
         for (;;) {
@@ -148,8 +148,8 @@ public:
         }
     }
 
-    // At least one waiter that prepared before this looks again, if there is one. None is woken in vain: n calls end
-    // at most n waits.
+    // At least one waiter that prepared before this looks again, if there is one. n calls end at most n waits, so no
+    // waiter is woken in vain.
     void notify_one() { notify(1); }
 
     void notify(std::size_t n) {
@@ -196,7 +196,8 @@ public:
         if (seen.top() != 0 && seen.before() != 0) Sync::reach("event_count.notify_all_met_both");
         for (std::uint64_t next = seen.top(); next != 0;) {
             waiting_thread& w = waiters_[next - 1];
-            next = w.below.load(std::memory_order_relaxed);  // before the unpark: then it may commit again
+            // read before the unpark, after which the waiter may commit again
+            next = w.below.load(std::memory_order_relaxed);
             w.parker.unpark();
         }
     }

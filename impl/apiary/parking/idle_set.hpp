@@ -4,40 +4,40 @@
 //   running     it has work, and will look for more before it sleeps; not in the word
 //   searching   it was woken to look for work and has not found any yet; counted
 //   sleeping    it sleeps, or has announced that it is about to; its bit is set
-// A sleeper that naps looks again by itself within a short while; a bit of the word says that somebody does.
+// A sleeper that naps looks again by itself within a short while; one bit of the word says that some sleeper naps.
 //
-// When to use it. For pools whose workers take work from places that several of them can reach: a
-// poster wakes at most one sleeper, and none while a searcher is on its way. When not: to wake a fixed
-// thread, for which a parker alone is enough. One word names 56 workers; a crew that may have more has several (idle_sets).
+// When to use it. For pools whose workers take work from places that several of them can reach: a poster wakes at most
+// one sleeper, and none while a searcher is on its way. When not: to wake a fixed thread, for which a parker alone is
+// enough. One word names 56 workers; a crew that may have more has several words (idle_sets).
 //
 // Threads.   announce_sleep, withdraw, announce_nap, end_nap, stop_searching: the worker they name. The rest: any.
-// Progress.  wait-free, but for claims, which are lock-free.
+// Progress.  Wait-free, except claims (end_nap makes one), which are lock-free.
 //
 // Invariants
-//   I1  A set bit is cleared exactly once, by the worker (withdraw) or by a claimer; never both.
-//   I2  searching + sleeping + running = number of workers. A claim moves its worker from sleeping to
-//       searching in the same step, so the claimer alone owes that worker one wake.
-//   I3  claim_any claims nobody while somebody searches. Hence a searcher that finds work stops
-//       searching, and where somebody sleeps looks once more and claims the next; one that finds none announces its
-//       sleep and then looks once more at every source. A searcher may lie for milliseconds behind another thread: posts that say
-//       its search is overdue claim another sleeper, which is never wrong.
-//   I4  The nap bit is set by a worker that announces a nap and cleared by one that ends a nap: when set, one is between the two.
-//       Its nap ends by itself, soon, and with it it becomes a searcher: it looks for all that posts left to it. With two
-//       nappers the first to end clears the bit; posts then wake again, which is never wrong.
-//   I5  The bit of several is set before the first worker of another set runs, and stays: this word alone then says neither that
-//       nobody sleeps nor that all do.
+//   I1  A set bit is cleared exactly once, by the worker (withdraw) or by a claimer; never by both.
+//   I2  searching + sleeping + running = number of workers. A claim moves its worker from sleeping to searching in the
+//       same step, so the claimer alone owes that worker one wake.
+//   I3  claim_any claims nobody while another worker searches. Hence a searcher that finds work stops searching and, if
+//       a worker sleeps, looks once more and claims the next; one that finds none announces its sleep and then looks
+//       once more at every source. The searcher may be descheduled for milliseconds, so its search expires: a post that
+//       calls it overdue claims another sleeper, which is never wrong.
+//   I4  A worker that announces a nap sets the nap bit, and one that ends a nap clears it: while it is set, some worker
+//       is between the two. Its nap ends by itself, soon, and makes it a searcher: it looks for all that posts left to
+//       it. With two nappers the first to end clears the bit; posts then wake again, which is never wrong.
+//   I5  The bit `one_of_several` is set before the first worker of another set runs, and stays: from then on this word
+//       alone shows neither that nobody sleeps nor that all do.
 //
 // Synchronisation: store buffering, made safe twice over.
-//   S1  Poster: push work, then `claim_any` loads the word. Worker: announce_sleep or stop_searching
-//       changes the word, then looks at every source of work. One of the two sees the other: push,
-//       word and look are seq_cst accesses (mpsc_inbox, global_pool).
-//   S2  Where push and look are no seq_cst accesses (chase_lev_deque, steal_half_queue, lifo_slot) the pusher, a worker of this set, puts a light
-//       fence before the load, and the other worker, by fence_against_pushers, a heavy one before its look. A worker that sleeps pushes
-//       nothing, and when it wakes it changes the word and so sees what was announced meanwhile: hence no fence when all others sleep.
+//   S1  Poster: pushes work, then `claim_any` loads the word. Worker: announce_sleep or stop_searching changes the
+//       word, then the worker looks at every source of work. One of the two sees the other: push, word and look are
+//       seq_cst accesses (mpsc_inbox, global_pool).
+//   S2  If push and look are not seq_cst accesses (chase_lev_deque, steal_half_queue, lifo_slot), the pusher, a worker
+//       of this set, issues a light fence before the load, and the other worker a heavy one before its look, by
+//       fence_against_pushers. A worker that sleeps pushes nothing; when it wakes it changes the word and so sees what
+//       was announced meanwhile. Hence no fence is needed when all others sleep.
 //
-// Checked by model_check/parking/idle_set_check.cpp and schedulers/hive/hive_check.cpp. A load in place of
-// the read-modify-write of stop_searching is the bug of tokio #1768; sleeping without the second look
-// is exhibit A01.
+// Checked by model_check/parking/idle_set_check.cpp and schedulers/hive/hive_check.cpp. A load in place of the
+// read-modify-write of stop_searching is the bug of tokio #1768; sleeping without the second look is exhibit A01.
 #pragma once
 
 #include <bit>
@@ -60,13 +60,13 @@ struct idle_word {
     std::uint64_t value = 0;
 
     constexpr std::uint64_t sleepers() const { return value & (one_of_several - 1); }
-    // Other workers of the crew are in other words.
+    // True if other words hold workers of the same crew.
     constexpr bool several() const { return (value & one_of_several) != 0; }
     constexpr bool somebody_may_sleep() const { return (value & (one_searcher - 1)) != 0; }
     constexpr unsigned searching() const { return static_cast<unsigned>((value & ~nap) / one_searcher); }
     constexpr bool napping() const { return (value & nap) != 0; }
-    // Somebody sleeps, or may sleep in another word, and nobody searches; nor naps, for what can wait as long. One comparison:
-    // every post makes it.
+    // True if a worker sleeps here, or may sleep in another word, and none searches; nor naps, if the work can wait as
+    // long as a nap. Every post makes this test, hence a single comparison.
     constexpr bool calls_for_a_wake(bool can_wait) const {
         return (can_wait ? value : value & ~nap) - 1 < one_searcher - 1;
     }
@@ -83,66 +83,71 @@ public:
 
     idle_set() { word_.store(0, std::memory_order_relaxed); }
 
-    // Before the first worker of another set, or of this one behind another, begins: a post that does not see the bit comes before
-    // all that this worker announces (S1).
+    // Call it before the first worker of another set begins, and for every set but the first before a worker of it
+    // begins: a post that does not see the bit comes before all that this worker announces (S1).
     void is_one_of_several() { word_.fetch_or(idle_word::one_of_several, std::memory_order_seq_cst); }
 
-    // Precondition: its bit is clear. The worker is about to sleep: from now on it may be claimed. It then looks at every source of
-    // work, and calls withdraw when it found some. Returns what the word was, as stop_searching does.
+    // Precondition: the worker's bit is clear. The worker is about to sleep: from now on it may be claimed. It then
+    // looks at every source of work, and calls withdraw if it found some. Returns the word as it was, as stop_searching
+    // does.
     idle_word announce_sleep(unsigned worker, bool was_searching) {
         // Its own bit is clear and a searcher is counted, so one addition changes both fields.
         const std::uint64_t change = idle_word::bit(worker) - (was_searching ? idle_word::one_searcher : 0);
         return {word_.fetch_add(change, std::memory_order_seq_cst)};  // S1
     }
 
-    // The worker is awake again. True: by itself, and it is running. False: it was claimed, is now
-    // searching, and a wake for it is on its way or has come.
+    // The worker is awake again. True: it woke by itself, and is running. False: it was claimed, is now searching, and
+    // a wake for it is on its way or has come.
     [[nodiscard]] bool withdraw(unsigned worker) {
         // Relaxed: it decides whether worker or claimer owns the bit, and orders nothing.
         const idle_word before{word_.fetch_and(~idle_word::bit(worker), std::memory_order_relaxed)};
         return before.sleeps(worker);
     }
 
-    // As announce_sleep, of a worker that wakes by itself within a short while and then calls end_nap in place of withdraw.
+    // announce_sleep, for a worker that wakes by itself within a short while and then calls end_nap instead of
+    // withdraw.
     void announce_nap(unsigned worker, bool was_searching) {
         word_.fetch_or(idle_word::nap, std::memory_order_relaxed);  // announce_sleep orders it
         announce_sleep(worker, was_searching);
     }
 
-    // The worker is awake again, and searching. True: by itself. False: it was claimed, and a wake for it is on its way or has come.
+    // The worker is awake again, and searching. True: it woke by itself. False: it was claimed, and a wake for it is on
+    // its way or has come.
     [[nodiscard]] bool end_nap(unsigned worker) {
-        // First the claim: a poster that still sees the bit is seen by the search that has begun.
+        // Claims first: if a poster still sees the nap bit, the search that has begun sees its work.
         const bool by_itself = claim(worker);
         word_.fetch_and(~idle_word::nap, std::memory_order_relaxed);
         return by_itself;
     }
 
-    // A searcher has found work. It then looks for more, since posts have counted on it until now, and
-    // claims another worker when there is some.
+    // Call it when a searcher has found work. It then looks for more, since posts have relied on it until now, and
+    // claims another worker if there is some.
     idle_word stop_searching() {
         return {word_.fetch_sub(idle_word::one_searcher, std::memory_order_seq_cst)};  // S1
     }
 
-    // Behind either of the two and before the look, where workers push without a seq_cst access (S2). `before`: what it returned.
-    // `workers()`: how many there are, in all sets; the thread that adds one calls Sync::fence_heavy() before that one begins.
+    // Call it after announce_sleep or stop_searching and before the look, if workers push without a seq_cst access
+    // (S2). `before`: the word that the call returned. `workers()`: the number of workers in all sets; a thread that
+    // adds a worker calls Sync::fence_heavy() before that one begins.
     template <class Workers>
     static void fence_against_pushers(idle_word before, unsigned self, Workers workers) {
-        Sync::fence_light();  // the number is read behind the change of the word
+        Sync::fence_light();  // orders the change of the word before the read of the number
         const unsigned all = workers();
         if (static_cast<unsigned>(std::popcount(before.sleepers() | idle_word::bit(self))) < all) Sync::fence_heavy();
     }
 
-    // Claims one sleeper, if there is one and nobody searches, nor naps when the work can wait as long as a nap. The caller must
-    // wake it. `overdue` is asked when there is a sleeper and somebody searches; true: that search does not count.
+    // Claims one sleeper, if there is one and no worker searches; nor naps, if the work can wait as long as a nap. The
+    // caller must wake it. Asks `overdue` if there is a sleeper and a worker searches; true: that search does not
+    // count.
     template <class Overdue>
     [[nodiscard]] std::optional<unsigned> claim_any(bool can_wait, Overdue overdue) {
         idle_word seen = look();
         return claim_any(seen, can_wait, overdue);
     }
 
-    // The same in two steps, for a caller that wants the first alone in its fast path.
+    // The same in two steps, for a caller that wants only the first in its fast path.
     [[nodiscard]] idle_word look() const { return {word_.load(std::memory_order_seq_cst)}; }  // S1
-    // `seen`: what look returned; then what the answer rests on.
+    // `seen`: the word that look returned; afterwards, the word on which the answer rests.
     template <class Overdue>
     [[nodiscard]] std::optional<unsigned> claim_any(idle_word& seen, bool can_wait, Overdue overdue) {
         while (seen.sleepers() != 0 &&
@@ -161,7 +166,7 @@ public:
         return claim_any(can_wait, [] { return false; });
     }
 
-    // Claims this sleeper, whether another worker searches or not. False when it does not sleep. The caller must wake it.
+    // Claims this sleeper, whether another worker searches or not. False: it does not sleep. The caller must wake it.
     [[nodiscard]] bool claim(unsigned worker) {
         idle_word seen{word_.load(std::memory_order_seq_cst)};  // S1
         while (seen.sleeps(worker))
@@ -174,9 +179,9 @@ public:
 private:
     bool move_to_searching(idle_word& seen, unsigned worker) {
         const std::uint64_t claimed = seen.value - idle_word::bit(worker) + idle_word::one_searcher;
-        // Acquire: the claimer meets the worker, which may have been attached since, as its announce left it.
-        // No release: what the claimed worker must see reaches it through its parker, and a decision not
-        // to claim rests on the load before the first attempt.
+        // Acquire: the claimer sees the worker, which may have been attached since, as it was at its announcement. No
+        // release: the claimed worker sees through its parker what it must see, and a decision not to claim rests on
+        // the load before the first attempt.
         return word_.compare_exchange_weak(seen.value, claimed, std::memory_order_acquire, std::memory_order_relaxed);
     }
 

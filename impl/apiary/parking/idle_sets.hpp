@@ -1,29 +1,29 @@
 // idle_sets: the idle sets of a crew with more workers than one word names, and how a post goes through them.
 //
-// When to use it. For a crew whose number of workers is not known to be small. While it is, only the first set is in use, and a
+// When to use it. For a crew that may grow beyond 56 workers. While it is small, only the first set is in use, and a
 // post costs what it costs with that set alone. When not: for at most 56 workers, for which an idle_set is enough.
 //
-// Worker w is in set w / PerSet, and changes that word alone: announce, withdraw and the rest are idle_set's. A post looks at the
-// first word, and at the next one only where all workers of this one run. So it ends at the first set in which it claims a
-// sleeper, or relies on one that searches or naps.
+// Worker w is in set w / PerSet, and changes that word alone: announce, withdraw and the rest are idle_set's. A post
+// looks at the first word, and at the next one only if all workers of this one run. So it ends at the first set in
+// which it claims a sleeper, or relies on a worker that searches or naps.
 //
 // Threads.   join: one at a time, in the order of the workers. The rest: any.
 // Progress.  As idle_set; a post looks at no more than Sets words.
 //
 // Invariants
-//   I1  Sets come into use one after another, each with the bit that says so (idle_set I5). A post that finds a set without the bit
-//       behind the first has met all workers.
-//   I2  A searcher of one set searches for all: behind the end of its search it looks at every source, and its own claim goes
-//       through all sets. So a post may rely on a searcher of any set.
-//   I3  Beside a searcher of one set a post may claim a sleeper of a set before it. That is never wrong; so at most one worker of
-//       each set searches that nobody has claimed by name, but for what is overdue.
+//   I1  Sets come into use one after another, each with the bit that says so (idle_set I5). A post that finds a later
+//       set without the bit has met all workers.
+//   I2  A searcher of one set searches for all: after the end of its search it looks at every source, and its own claim
+//       goes through all sets. So a post may rely on a searcher of any set.
+//   I3  While a worker of one set searches, a post may claim a sleeper of an earlier set, which is never wrong. So in
+//       each set at most one worker searches that was neither claimed by name nor called for an overdue search.
 //
-// Synchronisation: idle_set S1 and S2, for each word by itself. A post passes a word by when its look there shows that all
-// workers of the set run: each of them changes that word behind the look, and then looks at every source. No order between looks at
-// two words is asked for. A summary word above the sets would need one: a sleeper changes two words, and between the two a
-// post sees one of them.
+// Synchronisation: idle_set S1 and S2, for each word by itself. A post passes a word by if its look there shows that
+// all workers of the set run: each of them changes that word after the look, and then looks at every source. No order
+// between looks at two words is needed. A summary word above the sets would need one: a sleeper would change two words,
+// and a post between the two changes would see one of them.
 //
-// Checked by model_check/parking/idle_sets_check.cpp, with a worker to a word.
+// Checked by model_check/parking/idle_sets_check.cpp, with one worker to a word.
 #pragma once
 
 #include <array>
@@ -43,12 +43,12 @@ public:
     using set = idle_set<Sync>;
     static constexpr unsigned max_workers = PerSet * Sets;
 
-    // The set of this worker, and which of its workers it is.
+    // The set of this worker; `within` is its number inside that set.
     set& of(unsigned worker) { return sets_[worker / PerSet]; }
     const set& of(unsigned worker) const { return sets_[worker / PerSet]; }
     static constexpr unsigned within(unsigned worker) { return worker % PerSet; }
 
-    // A worker is added, and has not begun. Its set.
+    // Adds a worker that has not begun, and returns its set.
     [[gnu::noinline]] set& join(unsigned worker) {
         if (worker >= PerSet) {
             sets_[0].is_one_of_several();
@@ -69,7 +69,7 @@ public:
         return claim_any(look(), can_wait, [] { return false; });
     }
 
-    // How many sleep, and whether a post would claim one: what was so a moment ago.
+    // How many workers sleep, and whether a post would claim one; both may be a moment old.
     unsigned asleep() const {
         const idle_word seen = sets_[0].snapshot();
         const auto here = static_cast<unsigned>(std::popcount(seen.sleepers()));
@@ -81,7 +81,7 @@ public:
     }
 
 private:
-    // Out of line, for the sake of small crews.
+    // Out of line, to spare small crews the code.
     [[gnu::noinline]] unsigned asleep_behind_the_first() const {
         unsigned all = 0;
         for (unsigned s = 1; s != Sets; ++s)
@@ -108,7 +108,7 @@ private:
             seen = sets_[s].look();
         }
     }
-    // Of one set.
+    // True if all workers of this one set run.
     template <class Overdue>
     static bool all_run(idle_word seen, Overdue& overdue) {
         return seen.sleepers() == 0 && (seen.searching() == 0 || overdue());

@@ -1,23 +1,24 @@
 // basic_parker: one thread parks, any thread unparks it. A binary token on a futex.
 //
-// When to use it. Where one thread waits until another has something for it: the driver of a worker, a waiter of an
-// event count. When not: for several waiters (event_count), or where mutex and condition variable do as well.
+// When to use it. If one thread waits until another has something for it: the driver of a worker, a waiter of an event
+// count. When not: for several waiters (event_count), or where a mutex and a condition variable do as well.
 //
 // Threads.   park, park_until, take_token: one thread at a time, the owner. unpark: any.
-// Progress.  unpark: wait-free, with a system call only when the owner may be asleep. park: blocks.
-// Errors.    None. A deadline (nanoseconds of Sync::now_ns) in the past, 0 and less too, does not block.
-// Lifetime.  unpark may touch the word for a moment after the park that takes its token has returned: the parker
-//            must outlive the *return* of every unpark (exhibit B25).
+// Progress.  unpark: wait-free; it makes a system call only if the owner may be asleep. park: blocks.
+// Errors.    None. A deadline in the past does not block; nor does 0 or a negative one (nanoseconds of Sync::now_ns).
+// Lifetime.  unpark may touch the word for a moment after the park that takes its token has returned: the parker must
+//            outlive the *return* of every unpark (exhibit B25).
 //
 // Invariants
-//   I1  The word is `token` from an unpark until a park takes it: a wake that comes first is not lost, and two before
-//       one park are one.
-//   I2  The word is `asleep` only between the first and the last step of a park; an unpark that finds it wakes.
-//   I3  A park returns only with a token, a park_until with a token or after its deadline. None is made up.
+//   I1  The word is `token` from an unpark until a park takes it: a wake that comes first is not lost, and two wakes
+//       before one park are one.
+//   I2  The word is `asleep` only between the first and the last step of a park; an unpark that finds it so wakes the
+//       owner.
+//   I3  park returns only with a token; park_until with a token or after its deadline. No token is made up.
 //
 // Synchronisation
-//   P1  unpark's exchange (release) with the exchange of the park that takes the token (acquire). Every change of the word
-//       is a read-modify-write, so a token laid over a token carries what both published.
+//   P1  unpark: exchange (release) -> the exchange of the park that takes the token (acquire). Every change of the word
+//       is a read-modify-write, so a token laid over a token carries what both unparks published.
 //   P2  No wake is missed: the kernel compares the word with `asleep` and blocks in one step, and unpark changes the
 //       word before it wakes.
 //
@@ -44,8 +45,8 @@ public:
     bool park_until(std::int64_t deadline_ns) {
         std::uint32_t seen = empty;
         if (!word_.compare_exchange_strong(seen, asleep, std::memory_order_relaxed, std::memory_order_relaxed)) {
-            // The token was there. An exchange and no store: a newer unpark may have laid its token over the one
-            // just seen, and what it published must be acquired with it.
+            // The token was there. An exchange, not a store: a newer unpark may have laid its token over the one just
+            // seen, and the owner must acquire what that one published.
             word_.exchange(empty, std::memory_order_acquire);  // P1
             Sync::reach("parker.token_was_there");
             return true;
@@ -58,13 +59,13 @@ public:
         return token_came;
     }
 
-    // For the owner: whether there is a token; takes it.
+    // For the owner: takes the token, and tells whether there was one.
     bool take_token() {
         return word_.load(std::memory_order_relaxed) == token &&
                word_.exchange(empty, std::memory_order_acquire) == token;  // P1
     }
 
-    // Leaves a token, and wakes the owner when it may be asleep.
+    // Leaves a token, and wakes the owner if it may be asleep.
     void unpark() {
         const std::uint32_t before = word_.exchange(token, std::memory_order_release);  // P1
         if (before == asleep) word_.wake_one();                                         // P2

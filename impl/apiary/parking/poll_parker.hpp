@@ -1,21 +1,22 @@
-// poll_parker: a parker whose owner blocks on the parker's futex or, while it has descriptors to watch, in a system call of
-// its own, out of which others get it by an interrupt. The futex is much the cheaper of the two.
+// poll_parker: a parker whose owner blocks on the parker's futex or, while it has descriptors to watch, in a system
+// call of its own, which an interrupt ends. The futex is much the cheaper of the two.
 //
-// When to use it. For an event loop that is often only woken. When not: where the owner never polls (basic_parker).
+// When to use it. For an event loop that is mostly just woken. When not: if the owner never polls (basic_parker).
 //
 // Threads.   park_until, poll_until_woken: the owner. unpark: any.
-// Progress.  unpark: wait-free, but for the interrupt. The others block.
+// Progress.  unpark: wait-free, except for the interrupt. The others block.
 //
 // Invariants
-//   I1  The token is the parker's: a wake is there until a park or a poll takes it, in whichever way the owner waits next.
-//   I2  An interrupt ends one poll; one that comes late ends a later poll, and takes no token from it.
+//   I1  The token is the parker's: a wake stays until a park or a poll takes it, whichever way the owner waits next.
+//   I2  An interrupt ends one poll. An interrupt that comes late ends a later poll, and takes no token from it.
 //
 // Synchronisation
-//   S1  poll: say that it polls, then look for the token; unpark: leave the token, then look whether it polls; a seq_cst fence in
-//       both. Store buffering: the owner sees the token, or the waker interrupts.
+//   S1  poll_until_woken: sets `polls_`, then looks for the token. unpark: leaves the token, then looks at `polls_`.
+//       Both have a seq_cst fence between the two steps. Store buffering: the owner sees the token, or the waker
+//       interrupts.
 //
-// Checked by model_check/parking/parker_check.cpp. Not modelled: that an interrupt (a write to an eventfd) ends a poll (epoll_pwait2)
-// that begins later, too.
+// Checked by model_check/parking/parker_check.cpp. Not modelled: that an interrupt (a write to an eventfd) also ends a
+// poll (epoll_pwait2) that begins later.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ public:
     // False: the deadline passed and there was no token.
     bool park_until(std::int64_t deadline_ns) { return parker_.park_until(deadline_ns); }
 
-    // Calls `poll`, which an interrupt ends, unless there is a token. Takes the token if there is one in the end.
+    // Unless there is a token, calls `poll`, which an interrupt ends. At its end takes the token if there is one.
     template <class Poll>
     void poll_until_woken(Poll poll) {
         polls_.store(true, std::memory_order_relaxed);

@@ -10,13 +10,13 @@
 //   4  withdraw: was I claimed?
 //
 // Step 1 of the worker comes before its step 2, and step 1 of the poster before its step 2: whatever the interleaving,
-// the worker sees the work or the poster sees the worker (idle_set S1, S2). The wake of step 3 is a
-// token that stays until it is taken, so it does not matter whether the worker blocks yet. A token that
-// comes after the worker went on by itself makes one later block return at once, and is harmless.
+// the worker sees the work or the poster sees the worker (idle_set S1, S2). The wake of step 3 is a token that stays
+// until it is taken, so it does not matter whether the worker blocks yet. A token that comes after the worker went on
+// by itself makes one later block return at once, and is harmless.
 //
-// Threads. The worker that owns it; claim: any.
-// `Driver` blocks in `wait(deadline_ns)` until `wake()` (any thread; sticky), the deadline, or an event.
-// Checked by model_check/parking/idle_set_check.cpp and schedulers/hive/hive_check.cpp. Source: seed 002, 4.6, 5.5, 7.2, 9.2.
+// Threads. The worker that owns it. claim: any.
+// Driver.  It blocks in `wait(deadline_ns)` until `wake()` (any thread; sticky), the deadline, or an event.
+// Checked by model_check/parking/idle_set_check.cpp and schedulers/hive/hive_check.cpp.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class sleeper {
 public:
     sleeper(unsigned worker, idle_set<Sync>& idle, Driver& driver) : idle_(idle), driver_(driver), worker_(worker) {}
 
-    // Blocks until it is woken or the deadline passes, unless `work_visible()` tells of work. It must look
-    // at every source of work this worker can take from: what it leaves out can be stranded.
+    // Blocks until it is woken or the deadline passes, unless `work_visible()` tells of work. That must look at every
+    // source from which this worker can take: work in a source that it leaves out can be stranded.
     template <class WorkVisible>
     void sleep(std::int64_t deadline_ns, WorkVisible work_visible) {
         const bool searched = searching_;
@@ -43,9 +43,10 @@ public:
         Sync::reach(sleeps ? "sleeper.slept" : searching_ ? "sleeper.stayed_and_was_claimed" : "sleeper.stayed");
     }
 
-    // The same for a short while, during which posts that can wait as long wake nobody (idle_set I4). It then searches,
-    // whichever thread woke it. Precondition: the deadline is near. The look spares work that is there already the nap; nothing is lost
-    // without it, and so it needs not meet the pushers: behind the nap comes a search, and behind that a sleep.
+    // As sleep, but for a short while, during which posts that can wait as long wake nobody (idle_set I4). Afterwards
+    // the worker searches, whichever thread woke it. Precondition: the deadline is near. The look spares the nap if
+    // work is there already; without it nothing is lost, and so it need not meet the pushers: after the nap comes a
+    // search, and after that a sleep.
     template <class WorkVisible>
     void nap(std::int64_t deadline_ns, WorkVisible work_visible) {
         idle_.announce_nap(worker_, searching_);
@@ -55,9 +56,9 @@ public:
         Sync::reach(claimed_ ? "sleeper.nap_was_ended" : "sleeper.napped");
     }
 
-    // To be called when work was found and before it runs. True: this worker was searching, or gave up its search and then saw
-    // work at the last look; posts have counted on it, so if more work is visible it must wake another worker. False, too, where
-    // nobody slept when it ended its search: one that falls asleep behind that looks for itself.
+    // Call it when work was found, before it runs. True: this worker was searching, or gave up its search and then saw
+    // work at the last look. Posts have relied on it, so if more work is visible it must wake another worker. Also
+    // false if no worker slept when it ended its search: one that falls asleep later looks for itself.
     [[nodiscard]] bool found_work() {
         if (!owes_a_look()) return false;
         gave_up_ = false;
@@ -68,32 +69,32 @@ public:
         return before_.somebody_may_sleep();
     }
 
-    // First thing in the look of sleep, and in the one that a true found_work asks for, where workers push without a seq_cst
-    // access (idle_set S2, which tells of `workers`).
+    // Call it first in the look of sleep, and first in the look that a true found_work asks for, if workers push
+    // without a seq_cst access (idle_set S2; `workers` is explained there).
     template <class Workers>
     void fence_against_pushers(Workers workers) const {
         idle_set<Sync>::fence_against_pushers(before_, worker_, workers);
     }
 
-    // Whether found_work would say so: asked before each task.
+    // Whether found_work may be true; asked before each task.
     bool owes_a_look() const { return searching_ || gave_up_; }
 
-    // Posts count on it, and it has found nothing yet.
+    // Posts rely on this worker, and it has found nothing yet.
     bool searching() const { return searching_; }
-    // A post has woken it, and it has found nothing yet.
+    // A post has woken this worker, and it has found nothing yet.
     bool claimed() const { return claimed_; }
 
-    // Any thread's: as idle_set::claim, of this one.
+    // Any thread: idle_set::claim, of this worker.
     [[nodiscard]] bool claim() { return idle_.claim(worker_); }
 
 private:
     idle_set<Sync>& idle_;
     Driver& driver_;
     const unsigned worker_;
-    idle_word before_;  // the last change of the word that a look follows
+    idle_word before_;  // the word before its last change that a look follows
     bool searching_ = false;
     bool claimed_ = false;  // only when searching_
-    bool gave_up_ = false;  // its search, with work in sight
+    bool gave_up_ = false;  // gave up its search, with work in sight
 };
 
 }  // namespace apiary

@@ -1,49 +1,49 @@
-// chase_lev_deque: a work-stealing deque. One owner pushes and pops at the bottom, in LIFO order;
-// any number of thieves steal at the top, in FIFO order.
+// chase_lev_deque: a work-stealing deque. One owner pushes and pops at the bottom, in LIFO order; any number of thieves
+// steal at the top, in FIFO order.
 //
-// When to use it. For the ready tasks of one worker when others may take from it. When not: for more
-// than one pushing thread (mpsc_inbox, global_pool), or for elements wider than a word.
+// When to use it. For the ready tasks of one worker when others may take from it. When not: for more than one pushing
+// thread (mpsc_inbox, global_pool), or for elements wider than a word.
 //
 // Threads.   owner: one thread at a time, through the one `owner` handle. thief: any thread; copyable.
-// Progress.  push, pop, steal: wait-free except that push may allocate when it grows. A steal that
-//            meets a rival reports `lost_race` and leaves the retry to the caller.
-// Elements.  A word or a pointer, copied as one atomic: a thief can never see half of one.
-//
+// Progress.  push, pop, steal: wait-free, except that push may allocate when it grows. A steal that meets a rival
+//            reports `lost_race` and leaves the retry to the caller.
+// Elements.  A word or a pointer, copied as one atomic: a thief never sees half of one.
 // Invariants
-//   I1  The queue is slots [top, bottom). `bottom` is written by the owner alone, `top` only grows.
+//   I1  The queue is slots [top, bottom). Only the owner writes `bottom`; `top` only grows.
 //   I2  The thread that moves `top` from t to t+1 by compare-exchange owns the element that was in slot t.
-//   I3  A slot in [top, bottom) of the newest array is not overwritten: push keeps
-//       bottom - top <= capacity, and a grown array keeps every live element at its position.
-//   I4  Old arrays live until destruction: a thief may still read one; what it reads is what the new
-//       array holds at that position, or its compare-exchange fails. The same for a thief with an old
-//       `top` that finds the new array; hence every slot has a value from the start.
-//   I5  Fewer than 2^(index_bits-1) pushes and pops happen between a thief's load of `top` and its
-//       compare-exchange; beyond that `top` can come back to the same value (exhibit deque_index_wraps).
+//   I3  A slot in [top, bottom) of the newest array is not overwritten: push keeps bottom - top <= capacity, and a
+//       grown array keeps every live element at its position.
+//   I4  Old arrays live until destruction, since a thief may still read one: it reads what the new array holds at that
+//       position, or its compare-exchange fails. The same holds for a thief with an old `top` that finds the new array;
+//       hence every slot has a value from the start.
+//   I5  Fewer than 2^(index_bits-1) pushes and pops happen between a thief's load of `top` and its compare-exchange;
+//       beyond that `top` can come back to the same value (exhibit deque_index_wraps).
 //
 // Synchronisation
-//   S1  push: store bottom (release)   -> steal: load bottom (acquire). Publishes slots and array.
-//       pop's first store is a release, too: in C++20 a later relaxed store of the owner would not
-//       continue the release sequence of push (exhibit deque_bottom_relaxed). The stores with which it
-//       restores bottom are relaxed: `top` has come that far, and nobody takes anything below it.
-//   S2  grow: store array (release)    -> steal: load array (acquire).
-//   S3  pop: store bottom, then load top; steal: load top, then load bottom; all four seq_cst.
-//       Store buffering: of an owner and a thief after the same last element at least one sees the other. No fence: on x86 the
-//       store is one exchange, where a store and a fence behind it cost two trips, and the thief pays nothing. A pop that sees
-//       one element alone takes it at the top and needs neither: `bottom` stays, and I2 alone decides.
-//   S4  steal: compare-exchange top (release) -> push: load top (acquire). The thief has read slot t
-//       before the owner may reuse it.
-//   S5  A pusher issues a light fence before it looks for a sleeper; a worker that announces its sleep issues a heavy one before
-//       it looks here (idle_set S2). Neither push nor looks_empty orders it.
-//   S6  pop: compare-exchange top (release) -> steal: load top. A thief that meets a `top` moved by the owner knows what
-//       the owner has done to `bottom`.
+//   S1  push: store bottom (release) -> steal: load bottom (seq_cst). Publishes slots and array. pop's first store is a
+//       release, too: in C++20 a later relaxed store of the owner would not continue the release sequence of push
+//       (exhibit deque_bottom_relaxed). The stores with which it restores bottom are relaxed: `top` has come that far,
+//       and no thief takes anything below it.
+//   S2  grow: store array (release) -> steal: load array (acquire).
+//   S3  pop: store bottom, then load top. steal: load top, then load bottom. All four are seq_cst, and so is the
+//       steal's compare-exchange. Store buffering: of an owner and a thief that want the same last element, at least
+//       one sees the other. No fence: on x86 the store is one exchange, where a store and a fence after it cost two
+//       trips, and the thief pays nothing. A pop that sees one element alone takes it at the top and needs neither:
+//       `bottom` stays, and I2 alone decides.
+//   S4  steal: compare-exchange top (seq_cst) -> push: load top (acquire). The thief has read slot t before the owner
+//       may reuse it.
+//   S5  A pusher issues a light fence before it checks for sleepers; a worker that announces its sleep issues a heavy
+//       one before it looks here (idle_set S2). Neither push nor looks_empty orders it.
+//   S6  pop: compare-exchange top (release) -> steal: load top (seq_cst). A thief that sees a `top` moved by the owner
+//       also sees what the owner did to `bottom`.
 //
-// Checked by model_check/queues/chase_lev_deque_check.cpp. Stressed by
-// stress/queues/chase_lev_deque_stress.cpp. Not modelled: a failing allocation in push.
+// Checked by model_check/queues/chase_lev_deque_check.cpp. Stressed by stress/queues/chase_lev_deque_stress.cpp. Not
+// modelled: a failing allocation in push.
 //
-// Chase, Lev: Dynamic circular work-stealing deque, SPAA 2005. Le, Pop, Cohen, Zappa Nardelli:
-// Correct and efficient work-stealing for weak memory models, PPoPP 2013; this code departs from its
-// listing in S1, S3, S6, in reading the array after growing it (CDSChecker, OOPSLA 2013), and in the orders that
-// scripts/apiary mutate showed to be free (DECISIONS.md D51).
+// Chase, Lev: Dynamic circular work-stealing deque, SPAA 2005. Le, Pop, Cohen, Zappa Nardelli: Correct and efficient
+// work-stealing for weak memory models, PPoPP 2013. This code departs from its listing in S1, S3, S6, in reading the
+// array after growing it (CDSChecker, OOPSLA 2013), and in the orders that scripts/apiary mutate showed to be free
+// (impl/DECISIONS.md D51).
 #pragma once
 
 #include <cstddef>
@@ -85,7 +85,7 @@ public:
         bottom_.store(0, std::memory_order_relaxed);
     }
 
-    // Elements still inside are dropped: the deque does not own what they point to.
+    // Drops the elements still inside: the deque does not own what they point to.
     ~chase_lev_deque() {
         for (array* a = array_.load(std::memory_order_relaxed); a != nullptr;) {
             array* older = a->older;
@@ -102,16 +102,17 @@ public:
         owner(owner&& other) noexcept : deque_(other.deque_) { other.deque_ = nullptr; }
         owner& operator=(owner&&) = delete;
 
-        // False when max_capacity elements are inside, or there is no memory to grow; nothing is changed then.
+        // False if max_capacity elements are inside, or there is no memory to grow; then nothing has changed.
         [[nodiscard]] bool try_push(T value) { return deque_->push(value); }
 
-        // All of them, by one store, or none; the first is then the newest. Precondition: not empty.
+        // Pushes all values by one store, or none; afterwards the first is the newest. Precondition: `values` is not
+        // empty.
         [[nodiscard]] bool try_push_all(std::span<const T> values) { return deque_->push_all(values); }
 
         // False when empty.
         [[nodiscard]] bool try_pop(T& out) { return deque_->pop(out); }
 
-        // Exact for the owner but for concurrent thefts, which only make it smaller.
+        // Exact for the owner, except for concurrent thefts, which only make it smaller.
         std::size_t size() const { return deque_->approximate_size(); }
 
     private:
@@ -124,7 +125,7 @@ public:
     public:
         [[nodiscard]] steal_result<T> steal() const { return deque_->steal(); }
 
-        // A hint. What was pushed before in the order of fences is not missed (S5).
+        // A hint. It does not miss an element whose push precedes it in the order of fences (S5).
         bool looks_empty() const { return deque_->looks_empty(); }
 
     private:
@@ -146,8 +147,8 @@ private:
     struct array {
         array(std::size_t n, array* old)
             : slots(Sync::template create_array<slot>(n)), mask(n - 1), capacity(n), older(old) {
-            // I4: an old `top` leads to a slot of a grown array that nothing was copied to. std::atomic has a value
-            // from its constructor (C++20); an engine's atomic must be given the same.
+            // I4: an old `top` leads to a slot of a grown array to which nothing was copied. std::atomic has a value
+            // from its constructor on (C++20); an engine's atomic must be given the same.
             if constexpr (Sync::checked)
                 for (std::size_t i = 0; i != n; ++i) slots[i].store(T{}, std::memory_order_relaxed);
         }
@@ -190,11 +191,12 @@ private:
         const position old_bottom = bottom_.load(std::memory_order_relaxed);
         position t = top_.load(std::memory_order_relaxed);
         const std::int64_t seen = index::distance(t, old_bottom);
-        // `top` never passes `bottom`, so an empty deque is seen without a fence, and a virgin one
-        // never steps below zero.
+        // `top` never passes `bottom`, so an empty deque is recognised without a fence, and an unused one never steps
+        // below zero.
         if (seen <= 0) return false;
         array* a = array_.load(std::memory_order_relaxed);
-        if (seen == 1) {  // the newest is the oldest, too: taken at the top like a thief's, with neither fence nor step
+        // the newest is also the oldest: taken at the top as a thief does, with neither fence nor step
+        if (seen == 1) {
             out = a->at(t).load(std::memory_order_relaxed);
             if (top_.compare_exchange_strong(t, index::add(t, 1), std::memory_order_release,  // I2, S6
                                              std::memory_order_relaxed))
@@ -236,7 +238,7 @@ private:
         return {steal_status::taken, value};
     }
 
-    // Null when the capacity is at its limit, or memory is. Out of line, so that push needs no registers saved.
+    // Null if the capacity is at its limit, or there is no memory. Out of line, so that push saves no registers for it.
     [[gnu::noinline]] array* grow(array* old, position t, position b) {
         if (old->capacity >= Limits::max_capacity) {
             Sync::reach("deque.full");

@@ -1,7 +1,7 @@
 // fifo_list: an intrusive first-in first-out list that one thread owns.
 //
-// A node type has a member `next` of type Sync::cell<Node*>, or of a base of it. A node is in at most one list, and the
-// list does not own it. No operation allocates; splice is O(1).
+// A node type has a member `next` of type Sync::cell<Node*>, or a cell of a pointer to a base of Node. A node is in at
+// most one list, and the list does not own it. No operation allocates; splice_back is O(1).
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ public:
         ++size_;
     }
 
-    // Null when empty.
+    // Null if the list is empty.
     Node* pop_front() {
         Node* node = head_;
         if (node == nullptr) return nullptr;
@@ -58,7 +58,7 @@ public:
         return node;
     }
 
-    // Appends all of `other`, which is left empty.
+    // Appends all nodes of `other`, and leaves it empty.
     void splice_back(fifo_list&& other) {
         if (other.empty()) return;
         if (tail_ == nullptr)

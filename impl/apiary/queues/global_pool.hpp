@@ -1,28 +1,30 @@
 // global_pool: work that any worker may take; unbounded, first in first out, taken in batches.
 //
-// When to use it. For work that arrives from outside a pool of workers. When not: for one receiver
-// (mpsc_inbox is enough), or for what a worker makes for itself (chase_lev_deque).
+// When to use it. For work that arrives from outside a pool of workers. When not: for one receiver (mpsc_inbox is
+// enough), or for work that a worker makes for itself (chase_lev_deque).
 //
-// Threads.   all: any thread.
-// Progress.  push, push_list: lock-free, and never wait for a taker. take: takers exclude each other by
-//            a mutex, held for one walk over what has arrived since the last.
-// Order.     The nodes of one producer are taken in the order it pushed them.
+// Threads.   All functions: any thread.
+// Progress.  push, push_list: lock-free, and never wait for a taker. looks_empty: wait-free. take, reserve, close:
+//            exclude each other by a mutex, which take holds for one walk over the nodes that have arrived since the
+//            last take.
+// Order.     The nodes of one producer are taken in the order in which it pushed them.
 //
-// Memory.   Intrusive up to the arrival; then an array of pointers, which grows and is kept. Nodes are
-//           read once on the way through and never written, so that they stay in the line state in
-//           which the producer left them, and their lines can be fetched all at once. Without memory
-//           for a larger array the nodes are linked in order, and go through the one that is there.
-// Errors.   Construction, reserve: std::bad_alloc. The rest: none.
+// Memory.    Nodes are linked until a taker receives them, and then stand in an array of pointers, which grows and is
+//            kept. They are read once on the way through and never written, so that they stay in the line state in
+//            which the producer left them, and their lines can be fetched all at once. If there is no memory for a
+//            larger array, the nodes are linked in order, and go through the array that is there.
+// Errors.    Construction, reserve: std::bad_alloc. The rest: none.
 //
 // Invariants
-//   I1  Every node is in `incoming_`, in `left_`, in `ready_`, or was returned by take; never in two.
-//   I2  `ready_` is older than `left_`, and that than `incoming_`; the back of `ready_` is the oldest, the front of `left_`.
-//   I3  `has_ready_` tells whether these two hold nodes, except while a taker holds the mutex. A taker
-//       that leaves some behind must look for a sleeper after take() (idle_set I3), so a worker that
-//       saw neither is woken.
+//   I1  Every node is in `incoming_`, in `left_`, in `ready_`, or was returned by take; never in two of them.
+//   I2  `ready_` is older than `left_`, and `left_` is older than `incoming_`. The oldest node is at the back of
+//       `ready_`, and at the front of `left_`.
+//   I3  `has_ready_` tells whether `ready_` or `left_` hold nodes, except while a taker holds the mutex. A taker that
+//       leaves some nodes there must look for a sleeper after take() (idle_set I3), so that a worker that saw both
+//       empty is woken.
 //
 // Synchronisation: mpsc_inbox S1, S2; has_ready_ is seq_cst for the same reason as S2 there.
-// Checked by model_check/queues/global_pool_check.cpp. Source: seed 002 section 4.5.
+// Checked by model_check/queues/global_pool_check.cpp.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +48,7 @@ public:
         has_ready_.store(false, std::memory_order_relaxed);
     }
 
-    // From the start on the array has room for so many. Passes on std::bad_alloc.
+    // Makes room for so many nodes in the array from the start. Throws std::bad_alloc.
     void reserve(std::size_t nodes) {
         const typename Sync::lock held(takers_);
         ready_.reserve(nodes);
@@ -54,11 +56,11 @@ public:
 
     [[nodiscard]] push_result push(Node* node) { return incoming_.push(node); }
 
-    // All or nothing; on `closed` the list is left as it was. Precondition: not empty.
+    // Pushes all or nothing; on `closed` the list stays as it was. Precondition: the list is not empty.
     [[nodiscard]] push_result push_list(fifo_list<Node>& list) { return incoming_.push_list(list); }
 
-    // Fills `out` with the oldest nodes, with no more than an equal share of what waits when `sharers`
-    // workers take; at least one if there is any. Returns how many.
+    // Fills `out` with the oldest nodes: at most an equal share of the waiting nodes if `sharers` workers take, and at
+    // least one if there is any. Returns how many.
     [[nodiscard]] std::size_t take(std::span<Node*> out, std::size_t sharers) {
         if (looks_empty()) return 0;
         const typename Sync::lock held(takers_);
@@ -79,7 +81,7 @@ public:
         return take({&node, 1}, 1) == 1 ? node : nullptr;
     }
 
-    // Refuses every later push. What is inside stays to be taken. Idempotent.
+    // Refuses every later push. The nodes inside can still be taken. Idempotent.
     void close() noexcept {
         const typename Sync::lock held(takers_);
         leave_in_order(incoming_.close_chain());
@@ -89,10 +91,11 @@ public:
     bool looks_empty() const { return incoming_.looks_empty() && !has_ready_.load(std::memory_order_seq_cst); }
 
 private:
-    static constexpr std::size_t least = 64;  // of the array's room
+    static constexpr std::size_t least = 64;  // slots in the array from the start
 
-    // With takers_ held, and ready_ empty. The chain comes newest first, which is the order of ready_. Each node has to come
-    // from its producer's core before it tells the next; where nodes leave a hint, several are under way at once.
+    // Precondition: takers_ is held, and ready_ is empty. The chain comes newest first, which is the order of ready_. A
+    // node tells the next one only after its line has come from its producer's core; if nodes leave a hint, several
+    // lines are under way at once.
     void receive(Node* newest) noexcept {
         if (!left_.empty()) [[unlikely]]
             return receive_what_was_left(newest);
@@ -106,13 +109,13 @@ private:
             receive_what_was_left(newest);
         }
     }
-    // The same without memory: the oldest, as many as there is room for; the rest stays linked.
+    // The same without memory: receives the oldest nodes, as many as there is room for; the rest stays linked.
     [[gnu::noinline]] void receive_what_was_left(Node* newest) noexcept {
         leave_in_order(newest);
         while (!left_.empty() && ready_.size() != ready_.capacity()) ready_.push_back(left_.pop_front());
         std::reverse(ready_.begin(), ready_.end());
     }
-    // With takers_ held.
+    // Precondition: takers_ is held.
     void leave_in_order(Node* newest) noexcept {
         fifo_list<Node> oldest_first;
         for (Node* node = newest; node != nullptr;) {
@@ -123,7 +126,7 @@ private:
         left_.splice_back(std::move(oldest_first));
     }
 
-    // With takers_ held.
+    // Precondition: takers_ is held.
     void publish_ready() {
         const bool some = !ready_.empty() || !left_.empty();
         if (published_ == some) return;
@@ -133,10 +136,10 @@ private:
 
     mpsc_inbox<Node, Sync> incoming_;
     alignas(cache_line) typename Sync::mutex takers_;
-    std::vector<Node*> ready_;                                            // by takers_
-    fifo_list<Node> left_;                                                // by takers_: of a close, or for want of memory
-    bool published_ = false;                                              // by takers_
-    alignas(cache_line) typename Sync::template atomic<bool> has_ready_;  // apart: every idle worker looks at it
+    std::vector<Node*> ready_;                                            // guarded by takers_
+    fifo_list<Node> left_;                                                // guarded by takers_ (closed, or no memory)
+    bool published_ = false;                                              // guarded by takers_
+    alignas(cache_line) typename Sync::template atomic<bool> has_ready_;  // apart: every idle worker reads it
 };
 
 }  // namespace apiary

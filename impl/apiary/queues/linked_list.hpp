@@ -1,7 +1,7 @@
 // linked_list: an intrusive list from whose middle a node can be taken, for one thread or under a lock.
 //
-// A node type has members `before` and `behind` of type Sync::cell<Node*>. A node is in at most one such list, and the list
-// does not own it. Every operation is O(1), and none allocates.
+// A node type has members `before` and `behind` of type Sync::cell<Node*>. A node is in at most one such list, and the
+// list does not own it. Every operation is O(1), and none allocates.
 #pragma once
 
 namespace apiary {
@@ -22,7 +22,7 @@ public:
         back_ = node;
     }
 
-    // The node is in this list.
+    // Precondition: the node is in this list.
     void remove(Node* node) {
         Node* const before = node->before.read();
         Node* const behind = node->behind.read();

@@ -1,35 +1,34 @@
 // mpsc_inbox: many threads send nodes to one receiver, which takes them all at once.
 //
-// When to use it. To hand work or commands to a thread that alone may touch its own queues. When not:
-// for receivers that take one at a time from a long backlog (global_pool), or for a bounded mailbox.
+// When to use it. To hand work or commands to a thread that alone may touch its own queues. When not: for receivers
+// that take one at a time from a long backlog (global_pool), or for a bounded mailbox.
 //
-// Threads.   push, push_list, looks_empty: any. drain, close: the receiver alone. Where nobody closes, several
-//            takers may drain: each gets what the others have left (process_ready).
-// Progress.  push is lock-free (a failed compare-exchange means that somebody else's push succeeded);
-//            drain and close are wait-free plus one walk over what they took.
-// Order.     The nodes of one producer come out in the order it pushed them.
-// Memory.    Intrusive and allocation-free: `Node` has a member `next` of type Sync::cell<Node*>. The
-//            inbox does not own nodes. The receiver takes the whole list by an exchange, so a node may
-//            be recycled at once: a push that still holds a stale head fails or, when the same node is
-//            back at the head, links to a node that truly is at the head. There is no ABA.
+// Threads.   push, push_list, looks_empty: any. drain, close, take_chain, close_chain: the receiver alone. If nobody
+//            closes, several takers may drain: each gets what the others have left
+//            (schedulers/processes/process_ready.hpp).
+// Progress.  push is lock-free: a failed compare-exchange means that another producer's push succeeded. drain and close
+//            are wait-free, plus one walk over what they took. looks_empty is wait-free.
+// Order.     The nodes of one producer come out in the order in which it pushed them.
+// Memory.    Intrusive and allocation-free: `Node` has a member `next` of type Sync::cell<Node*>. The inbox does not
+//            own nodes. The receiver takes the whole list by an exchange, so a node may be recycled at once: a push
+//            that still holds a stale head fails or, if the same node is back at the head, links to a node that truly
+//            is at the head. There is no ABA.
 //
 // Invariants
 //   I1  The head word is empty, closed, or the newest node of a list linked newest to oldest.
-//   I2  Exactly one push reports `was_empty` between two drains that took something: the one that
-//       moved the head away from empty. It is the one that has to wake the receiver.
-//   I3  After close() the head stays closed: each push is either in a list that drain or close
-//       returned, or was told `closed`.
+//   I2  Between two drains that took something exactly one push reports `was_empty`: the one that moved the head away
+//       from empty. Its producer has to wake the receiver.
+//   I3  After close() the head stays closed: each push is either in a list that drain or close returned, or was told
+//       `closed`.
 //
 // Synchronisation
-//   S1  push: compare-exchange head (release) -> drain, close: exchange head (acquire). Publishes the
-//       node. Nodes below the newest are covered because later pushes are read-modify-writes, which
-//       continue the release sequence.
-//   S2  push's compare-exchange and looks_empty are seq_cst, so that a sender that pushes and then
-//       looks for sleepers, and a receiver that announces its sleep and then looks here, cannot miss
-//       each other (store buffering; impl/apiary/parking/idle_set.hpp).
+//   S1  push: compare-exchange head (release) -> drain, close: exchange head (acquire). Publishes the node. Nodes below
+//       the newest are covered because later pushes are read-modify-writes, which continue the release sequence.
+//   S2  push's compare-exchange and looks_empty are seq_cst, so that a producer that pushes and then looks for
+//       sleepers, and a receiver that announces its sleep and then looks here, cannot miss each other (store buffering;
+//       parking/idle_set.hpp).
 //
 // Checked by model_check/queues/mpsc_inbox_check.cpp. Stressed by stress/queues/mpsc_inbox_stress.cpp.
-// Source: seed 002 section 4.3, with the reversal that its own section 14.2 forgets.
 #pragma once
 
 #include <cstdint>
@@ -49,11 +48,11 @@ public:
     mpsc_inbox(const mpsc_inbox&) = delete;
     mpsc_inbox& operator=(const mpsc_inbox&) = delete;
 
-    // The node is the inbox's until it comes out again; on `closed` it stays the caller's.
+    // The inbox has the node until it comes out again; on `closed` the caller keeps it.
     [[nodiscard]] push_result push(Node* node) { return push_span(node, node); }
 
-    // All of a list by one compare-exchange; keeps its order. On `closed` the list is left as it was.
-    // Precondition: not empty.
+    // Pushes a whole list by one compare-exchange, and keeps its order. On `closed` the list stays as it was.
+    // Precondition: the list is not empty.
     [[nodiscard]] push_result push_list(fifo_list<Node>& list) {
         // The word holds newest first, so the list is reversed before it is published.
         fifo_list<Node> reversed = reverse(list);
@@ -62,15 +61,15 @@ public:
         return result;
     }
 
-    // Everything pushed so far, oldest first.
+    // Takes everything pushed so far, oldest first.
     fifo_list<Node> drain() { return oldest_first(take_chain()); }
 
     // Refuses every later push and returns what was inside, oldest first. Idempotent.
     fifo_list<Node> close() { return oldest_first(close_chain()); }
 
-    // The same for receivers that need no list: the newest node, linked to the older ones, or null.
+    // The same for a receiver that needs no list: the newest node, linked to the older ones, or null.
     Node* take_chain() {
-        // Cheap look first: an exchange would take the line from the producers for nothing.
+        // A cheap look first: an exchange would take the line from the producers for nothing.
         const word seen = head_.load(std::memory_order_relaxed);
         if (seen == empty_word || seen == closed_word) return nullptr;
         return as_node(head_.exchange(empty_word, std::memory_order_acquire));  // S1

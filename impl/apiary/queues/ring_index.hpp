@@ -1,7 +1,7 @@
-// Ring positions of a chosen width: they count up for ever and wrap at 2^Bits.
+// ring_index: ring positions of a chosen width, which count up for ever and wrap at 2^Bits.
 //
-// Production uses 64 bits, where the wrap is out of reach; the checks use 2 or 3 bits, where it is
-// a few operations away. With Bits = 64 every function is one machine instruction or none.
+// Production uses 64 bits, where the wrap is out of reach; checks use 2 or 3 bits, where it is a few operations away.
+// With Bits = 64 every function is one machine instruction or none.
 #pragma once
 
 #include <cstdint>

@@ -1,49 +1,49 @@
-// steal_half_queue: a worker's bounded run queue. Its owner pushes and pops at the tail, newest first; a thief
-// takes the older half at the head, in one compare-exchange, into its own queue.
+// steal_half_queue: a worker's bounded run queue. Its owner pushes and pops at the tail, newest first; a thief takes
+// the older half at the head, in one compare-exchange, into its own queue.
 //
-// When to use it. For the ready tasks of one worker when a theft should pay for many: seed 001,
-// "StealHalfInto". When not: when one element at a time is enough (chase_lev_deque grows, and its thieves
-// never wait for each other), or when several threads push (mpsc_inbox, global_pool).
+// When to use it. For the ready tasks of one worker when a theft should pay for many. When not: when one element at a
+// time is enough (chase_lev_deque grows, and its thieves never wait for each other), or when several threads push
+// (mpsc_inbox, global_pool).
 //
 // Threads.   owner: one thread at a time, through the one `owner` handle. thief: any thread; copyable.
-// Progress.  push, pop: wait-free, but for a push that overflows, which retries when a thief was faster.
-//            steal_half: wait-free; a rival makes it say `lost_race`. It is not obstruction-free: a thief that
-//            stops between its claim and its release keeps every other thief out. It never stops the owner,
+// Progress.  push, try_push, try_pop, try_pop_oldest: wait-free, except a push that overflows, which retries if a thief
+//            was faster. steal_half: wait-free; after a rival it reports `lost_race`. It is not obstruction-free: a
+//            thief that stops between its claim and its release keeps every other thief out. It never stops the owner,
 //            which goes on popping and pushing and, when the ring is full, overflows one element at a time.
 // Elements.  Trivially copyable, of any size: plain data, which exactly one thread reads at a time.
-// Memory.    A fixed ring. What does not fit goes to the sink that push names.
+// Memory.    A fixed ring. An element that does not fit goes to the sink that push names.
 //
-// The head is one word of three fields: `real`, the oldest element that is still to be had; `claimed`, how many
-// below it a thief is copying out just now; `version`, which every claim and every pop moves. `steal` is
-// real - claimed: the oldest slot that may not yet be reused.
+// The head is one word of three fields: `real`, the oldest element that can still be taken; `claimed`, how many below
+// it a thief is copying out just now; `version`, which every claim and every pop moves. `steal` is real - claimed: the
+// oldest slot that may not yet be reused.
 //
 // Invariants
 //   I1  Elements are the slots [real, tail), and the claimed ones [steal, real). tail - steal <= capacity.
-//   I2  The thread that moves `real` from r to r+n owns what was in [r, r+n). Only one thief at a time has a claim.
-//   I3  A claim rests on a tail that was read after the head: a pop in between has moved `version`, and the
-//       claim fails. So pop needs no more than one read-modify-write of the head to know what is left to it.
-//   I4  Fewer than 2^version_bits claims and pops happen between a thief's load of the head and its claim;
-//       beyond that the whole word can come back (exhibit b11). index_bits alone may wrap as often as it likes.
-//   I5  Elements in a thief's hands are in no queue for a moment: a thief that has moved some must look for a
-//       sleeper afterwards (idle_set I3), or one that saw both queues empty is not woken.
+//   I2  The thread that moves `real` from r to r+n owns the elements that were in [r, r+n). Only one thief at a time
+//       has a claim.
+//   I3  A claim rests on a tail that was read after the head: a pop in between has moved `version`, and the claim
+//       fails. So pop needs only one read-modify-write of the head to know what is left to it.
+//   I4  Fewer than 2^version_bits claims and pops happen between a thief's load of the head and its claim; beyond that
+//       the whole word can come back (exhibit B11). index_bits alone may wrap as often as it likes.
+//   I5  Elements in a thief's hands are in no queue for a moment: a thief that has moved some must look for a sleeper
+//       afterwards (idle_set I3), or a worker that saw both queues empty is not woken.
 //
 // Synchronisation
-//   S1  push, pop: store tail (release) -> steal_half: load tail (acquire). Publishes the slots. A pop's
-//       store is a release, too: in C++20 a later relaxed store would not continue a push's.
-//   S2  steal_half: subtract its claim (release) -> push, steal_half of the owner: load head (acquire). The
+//   S1  push, pop: store tail (release) -> steal_half: load tail (acquire). Publishes the slots. A pop's store is a
+//       release, too: in C++20 a later relaxed store would not continue a push's.
+//   S2  steal_half: subtract its claim (release) -> push, and steal_half into this queue: load head (acquire). The
 //       slots were read before they are reused.
-//   S3  pop, overflow, a thief's release: read-modify-writes of the head (release) -> steal_half: load head
-//       (acquire). A thief that sees the version or `real` that they left sees no older tail. No fence: both sides
-//       change one word. A claim itself is relaxed: until it is released nobody builds on it.
-//   S4  A pusher, and a thief that has moved some (I5), issues a light fence before it looks for a sleeper; a worker that
-//       announces its sleep issues a heavy one before it looks here (idle_set S2). Neither push, steal_half nor
+//   S3  pop, try_pop_oldest, overflow, a thief's release: read-modify-writes of the head (release) -> steal_half: load
+//       head (acquire). A thief that sees the version or `real` that they left sees no older tail. No fence: both sides
+//       change one word. A claim itself is relaxed: no thread acts on it before its release.
+//   S4  A pusher, and a thief that has moved some (I5), issues a light fence before it checks for sleepers; a worker
+//       that announces its sleep issues a heavy one before it looks here (idle_set S2). Neither push, steal_half nor
 //       looks_empty orders it.
 //
-// Checked by model_check/queues/steal_half_queue_check.cpp. Stressed by
-// stress/queues/steal_half_queue_stress.cpp.
+// Checked by model_check/queues/steal_half_queue_check.cpp. Stressed by stress/queues/steal_half_queue_stress.cpp.
 //
 // After Tokio's run queue (steal and real head, half to the victim's rival) and Hendler, Shavit: Non-blocking
-// steal-half work queues, PODC 2002; the version lets the owner pop at the young end, as seed 001 wants.
+// steal-half work queues, PODC 2002. The version field lets the owner pop at the young end.
 #pragma once
 
 #include <algorithm>
@@ -80,7 +80,7 @@ struct steal_half_word {
     constexpr std::uint64_t claimed() const { return (value >> Limits::index_bits) & index::mask; }
     constexpr std::uint64_t steal() const { return index::add(real(), index::mask + 1 - claimed()); }
 
-    // The oldest n leave; `claimed` of them are being copied. Precondition: nothing is claimed.
+    // Takes the oldest n out; `claimed` of them are being copied. Precondition: nothing is claimed.
     constexpr steal_half_word without(std::uint64_t n, std::uint64_t claimed) const {
         const std::uint64_t version = (value & ~(one_version - 1)) + one_version;
         return {version | claimed * one_claimed | index::add(real(), n)};
@@ -111,7 +111,8 @@ public:
 
     class thief {
     public:
-        // A hint. What was pushed before in the order of fences is not missed (S4), but for what is in a thief's hands (I5).
+        // A hint. It does not miss an element whose push precedes it in the order of fences (S4), except one in a
+        // thief's hands (I5).
         bool looks_empty() const { return queue_->size() == 0; }
 
     private:
@@ -125,35 +126,35 @@ public:
         owner(owner&& other) noexcept : queue_(other.queue_) { other.queue_ = nullptr; }
         owner& operator=(owner&&) = delete;
 
-        // False when the ring is full; nothing is changed then.
+        // False if the ring is full; then nothing has changed.
         [[nodiscard]] bool try_push(T value) { return queue_->push(value); }
 
-        // All of them, by one store, or none; the first is then the newest. With nothing inside there is room for half
-        // of the ring: a thief may still be copying the other half. Precondition: not empty.
+        // Pushes all values by one store, or none; afterwards the first is the newest. An empty queue has room for half
+        // of the ring: a thief may still be copying the other half. Precondition: `values` is not empty.
         [[nodiscard]] bool try_push_all(std::span<const T> values) { return queue_->push_all(values); }
 
-        // Always succeeds. A full ring first hands its older half to `sink(std::span<T>)`, oldest first, or, while a
-        // thief is at work, this value alone. `sink` must not throw, nor use this queue.
+        // Always succeeds. If the ring is full it first hands the older half to `sink(std::span<T>)`, oldest first, or,
+        // while a thief is at work, only this value. `sink` must not throw, nor use this queue.
         template <class Sink>
         void push(T value, Sink&& sink) {
             while (!queue_->push(value))
                 if (queue_->overflow(value, sink)) return;
         }
 
-        // The newest. False when empty.
+        // Takes the newest. False if empty.
         [[nodiscard]] bool try_pop(T& out) { return queue_->pop(out); }
 
-        // The oldest, against starvation at that end. False when empty, or when a thief was faster or is at work.
+        // Takes the oldest, against starvation at that end. False if empty, or if a thief was faster or is at work.
         [[nodiscard]] bool try_pop_oldest(T& out) { return queue_->take_oldest({&out, 1}) == 1; }
 
-        // The same for up to out.size() of the oldest, oldest first. Returns how many.
+        // The same for up to out.size() of the oldest elements, oldest first. Returns how many.
         [[nodiscard]] std::size_t try_pop_oldest(std::span<T> out) { return queue_->take_oldest(out); }
 
-        // Takes the older half of `victim`, which must be another queue: one element to run at once, the others
-        // into this queue, as far as there is room.
+        // Takes the older half of `victim`, which must be another queue: returns one element to run at once, and puts
+        // the others into this queue, as far as there is room.
         [[nodiscard]] steal_half_result<T> steal_half(const thief& victim) { return queue_->steal(*victim.queue_); }
 
-        // Exact for the owner but for concurrent thefts, which only make it smaller.
+        // Exact for the owner, except for concurrent thefts, which only make it smaller.
         std::size_t size() const { return queue_->size(); }
 
     private:
@@ -202,7 +203,7 @@ private:
         if (index::distance(seen.real(), tail) <= 0) return false;  // real only grows: it is empty indeed
         const position last = index::add(tail, index::mask);        // tail - 1
         tail_.store(last, std::memory_order_release);               // S1
-        // I3, S3: claims from now on see the new tail; claims until now are seen here.
+        // I3, S3: claims from now on see the new tail; this sees the claims made until now.
         const word head{head_.fetch_add(word::one_version, std::memory_order_release)};
         if (index::distance(head.real(), last) < 0) {
             Sync::reach("steal_half.pop_lost_last");
@@ -214,7 +215,7 @@ private:
         return true;
     }
 
-    // Up to out.size() of the oldest, for the owner, who needs no claim: nobody else writes slots.
+    // Takes up to out.size() of the oldest. The owner needs no claim: nobody else writes slots.
     std::size_t take_oldest(std::span<T> out) {
         word head{head_.load(std::memory_order_relaxed)};
         const std::int64_t waiting = index::distance(head.real(), tail_.load(std::memory_order_relaxed));
@@ -229,7 +230,7 @@ private:
         return n;
     }
 
-    // The ring was full. True when the sink took `value` itself, false when push should try again.
+    // The ring was full. True: the sink took `value` itself. False: push should try again.
     template <class Sink>
     [[gnu::noinline]] bool overflow(T value, Sink& sink) {
         if (word{head_.load(std::memory_order_relaxed)}.claimed() != 0) {
@@ -248,7 +249,7 @@ private:
 
     steal_half_result<T> steal(steal_half_queue& victim) {
         const position tail = tail_.load(std::memory_order_relaxed);
-        // Counts what others are still copying out of this queue: their slots are not free (exhibit b10).
+        // Elements that others are still copying out of this queue count: their slots are not free (exhibit B10).
         const std::size_t most = 1 + room(word{head_.load(std::memory_order_acquire)}, tail);  // S2
 
         word head{victim.head_.load(std::memory_order_acquire)};  // S3; before the tail (I3)
@@ -260,12 +261,12 @@ private:
         }
         const std::size_t n = std::min((static_cast<std::size_t>(waiting) + 1) / 2, most);
         if (!victim.head_.compare_exchange_strong(head.value, head.without(n, n).value,
-                                                  std::memory_order_relaxed,  // acted upon only after its release
+                                                  std::memory_order_relaxed,  // no thread acts on it before its release
                                                   std::memory_order_relaxed)) {
             Sync::reach("steal_half.steal_lost");
             return {steal_status::lost_race, T{}, 0};
         }
-        // Until the release nothing here may throw or wait: the claim keeps all other thieves out (exhibit b12).
+        // Until the release nothing here may throw or wait: the claim keeps all other thieves out (exhibit B12).
         const T oldest = victim.at(head.real()).read();
         for (std::size_t i = 1; i != n; ++i)
             at(index::add(tail, i - 1)).write(victim.at(index::add(head.real(), i)).read());

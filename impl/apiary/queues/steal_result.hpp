@@ -1,11 +1,11 @@
-// What a steal says: an element, nothing there, or a rival that was faster.
+// steal_result: what a steal reports: an element, an empty queue, or a rival that was faster.
 #pragma once
 
 #include <cstddef>
 
 namespace apiary {
 
-// lost_race tells nothing about emptiness: look again before sleeping.
+// lost_race says nothing about emptiness: look again before sleeping.
 enum class steal_status { taken, empty, lost_race };
 
 template <class T>
@@ -14,7 +14,7 @@ struct steal_result {
     T value;  // meaningful when status == taken
 };
 
-// A theft of several: one to run at once, the others are in the thief's own queue.
+// A theft of several: one element to run at once; the others are in the thief's own queue.
 template <class T>
 struct steal_half_result {
     steal_status status;

@@ -1,5 +1,6 @@
-// The examples in the cards of the headers of schedulers and coroutines, each compiled where what it names is there, and run.
-// The build takes them out of the cards (scripts/cmake/card_examples.py), and fails when one is not included here.
+// The examples in the cards of the headers of schedulers and coroutines, each compiled and run next to the names that
+// it uses. The build takes them out of the cards (scripts/cmake/card_examples.py), and fails if one is not included
+// here.
 #include <apiary/coroutines/async_event.hpp>
 #include <apiary/coroutines/async_mutex.hpp>
 #include <apiary/coroutines/async_semaphore.hpp>

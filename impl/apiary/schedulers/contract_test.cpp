@@ -1,5 +1,7 @@
-// The contract, held against every scheduler in all.hpp: what is posted runs once or is refused, and a stop
-// accounts for everything. What one scheduler offers beyond the contract is tested beside that scheduler.
+// The contract, held against the schedulers in all.hpp. Laws of running work, for all: each piece runs exactly once, an
+// exception ends its own piece alone, a stop drains, the books are right, and a stop may follow a start at once. Laws
+// of posting, for those that take posts: a post runs once or is refused, and a stop accounts for everything. Features
+// that one scheduler has beyond the contract are tested beside that scheduler.
 #include <apiary/schedulers/all.hpp>
 
 #include <gtest/gtest.h>
@@ -41,19 +43,93 @@ void wait_for(const std::atomic<int>& n, int value) {
     while (n.load() < value) std::this_thread::yield();
 }
 
-template <class Scheduler>
-class contract : public testing::Test {};
-
 template <class Tuple>
 struct to_types;
 template <class... S>
 struct to_types<std::tuple<S...>> {
     using type = testing::Types<S...>;
 };
-using schedulers = to_types<apiary::all_schedulers>::type;
-TYPED_TEST_SUITE(contract, schedulers);
 
 constexpr unsigned worker_counts[] = {1, 2, 4};
+
+template <class Scheduler>
+class running_work : public testing::Test {
+protected:
+    using at_work = apiary::at_work<Scheduler>;
+};
+using schedulers = to_types<apiary::all_schedulers>::type;
+TYPED_TEST_SUITE(running_work, schedulers);
+
+TYPED_TEST(running_work, runs_each_piece_exactly_once) {
+    for (const unsigned workers : worker_counts) {
+        typename TestFixture::at_work s(workers);
+        constexpr std::size_t each = 1000;
+        apiary::claim_ledger<> ledger(2 * each);
+        for (std::size_t round = 0; round != 2; ++round) {
+            s.hand_in(each, [&ledger, first = round * each](std::size_t i) { ledger.took(first + i); });
+            s.wait();
+            EXPECT_EQ(ledger.first_missing(), (round + 1) * each) << "wait returned before all had run";
+        }
+        s.end();
+        ledger.settle();
+    }
+}
+
+TYPED_TEST(running_work, a_stop_drains_what_was_handed_in) {
+    for (const unsigned workers : worker_counts) {
+        constexpr std::size_t all = 300;
+        apiary::claim_ledger<> ledger(all);
+        auto token = std::make_shared<int>(0);
+        {
+            typename TestFixture::at_work s(workers);
+            s.hand_in(all, [&ledger, token](std::size_t i) { ledger.took(i); });
+            s.end();
+            ledger.settle();
+        }
+        EXPECT_EQ(token.use_count(), 1) << "what the work held is destroyed with it";
+    }
+}
+
+TYPED_TEST(running_work, an_exception_ends_its_own_piece_alone_and_the_books_tell_it) {
+    typename TestFixture::at_work s(2);
+    std::atomic<unsigned> ran = 0;
+    for (unsigned i = 0; i != 20; ++i) {
+        s.hand_in(1, [&ran, i](std::size_t) {
+            ++ran;
+            if (i % 2 == 0) throw std::runtime_error("work");
+        });
+        s.wait();
+    }
+    s.end();
+    EXPECT_EQ(ran, 20U);
+    EXPECT_EQ(s.books().run, 20U);
+    EXPECT_EQ(s.books().exceptions, 10U);
+}
+
+TYPED_TEST(running_work, has_more_workers_than_processors) {
+    typename TestFixture::at_work s(4 * std::thread::hardware_concurrency());
+    apiary::claim_ledger<> ledger(2000);
+    s.hand_in(2000, [&ledger](std::size_t i) { ledger.took(i); });
+    s.end();
+    ledger.settle();
+}
+
+TYPED_TEST(running_work, starts_and_stops_again_and_again) {
+    for (unsigned round = 0; round != 40; ++round) {
+        typename TestFixture::at_work s(1 + round % 3);
+        std::atomic<unsigned> ran = 0;
+        const unsigned pieces = round % 4;
+        if (pieces != 0) s.hand_in(pieces, [&ran](std::size_t) { ++ran; });
+        if (round % 2 == 0) s.wait();
+        s.end();
+        EXPECT_EQ(ran, pieces);
+    }
+}
+
+template <class Scheduler>
+class contract : public testing::Test {};
+using that_take_posts = to_types<apiary::posting_schedulers>::type;
+TYPED_TEST_SUITE(contract, that_take_posts);
 
 TYPED_TEST(contract, every_post_of_two_threads_runs_once) {
     for (const unsigned workers : worker_counts) {

@@ -1,5 +1,5 @@
-// Each scheduler in a short run of which every allocation fails in turn: what is refused says so, what was accepted is done, and
-// the stop returns. Processes have a file of their own. The program replaces operator new.
+// Each scheduler in a short run of which every allocation fails in turn: a refused operation says so, accepted work is
+// done, and the stop returns. Processes have a file of their own. The program replaces operator new.
 #include <apiary/coroutines/async_event.hpp>
 #include <apiary/queues/global_pool.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>

@@ -1,5 +1,5 @@
-// Schedulers beside each other in one program: a coroutine that goes through a hive comes back to its own pool, processes have a
-// hive compute for them, and a hive's task a fork_join_pool, whose branches post to that hive.
+// Schedulers beside each other in one program: a coroutine that goes through a hive comes back to its own pool;
+// processes let a hive compute for them; and a hive's task calls a fork_join_pool, whose branches post to that hive.
 #include <apiary/coroutines/on_compute.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 #include <apiary/schedulers/fork_join/pool.hpp>

@@ -1,11 +1,11 @@
-// chaos_sync: the policy of the stress tests. Real atomics, with a seeded delay or yield before any
+// chaos_sync: the policy of the stress tests. It uses real atomics and puts a seeded delay or yield before any
 // operation, so that two cores reach interleavings they would otherwise never meet.
 //
-// Each thread draws from a generator of its own, seeded by (run seed, thread number): the *decisions* of
-// a run repeat with its seed, the interleaving only nearly so.
+// Each thread draws from a generator of its own, seeded by (run seed, thread number): the *decisions* of a run repeat
+// with its seed, the interleaving only nearly so.
 //
-// Threads. chaos::set_seed: before the threads start. chaos::enter: each thread, first thing (a thread
-//          that does not is numbered by arrival).
+// Threads. Call chaos::set_seed before the threads start. Each thread calls chaos::enter first; one that does not is
+//          numbered by its arrival.
 #pragma once
 
 #include <sched.h>
@@ -32,7 +32,7 @@ public:
         if (state_ == 0) state_ = 1;
     }
 
-    // Mostly nothing; now and then a few pauses, a yield, a short sleep.
+    // Mostly does nothing; now and then a few pauses, a yield or a short sleep.
     static void disturb() noexcept {
         const std::uint64_t draw = next();
         if (draw >= 1024) return;
@@ -49,7 +49,7 @@ public:
     static bool one_in(std::uint64_t n) noexcept { return next() % n == 0; }
 
 private:
-    // 16 good bits.
+    // Returns 16 good bits.
     static std::uint64_t next() noexcept {
         if (state_ == 0) enter(1'000'000 + arrivals_.fetch_add(1, std::memory_order_relaxed));
         state_ ^= state_ << 13;
@@ -130,7 +130,7 @@ struct chaos_sync : real_sync {
     public:
         using base::base;
 
-        // Now and then for no reason, as the kernel may.
+        // Now and then returns for no reason, as the kernel may.
         bool wait(std::uint32_t expected, std::int64_t deadline_ns, site = {}) noexcept {
             chaos::disturb();
             return chaos::one_in(16) || base::wait(expected, deadline_ns);

@@ -1,19 +1,20 @@
-// The processor time that this process's control group may use, as a number of processors: what Docker's --cpus, a
-// Kubernetes limit and systemd's CPUQuota set.
+// cpu_quota: the processor time that this process's control group may use, as a number of processors. Docker's --cpus,
+// a Kubernetes limit and systemd's CPUQuota set it.
 //
-// When to use it. Through default_workers() (processors.hpp): with more workers than that, the kernel stops all of them for
-// the rest of each period. When not: to bind threads; a quota names no processors.
+// When to use it. Through default_workers() (processors.hpp): with more workers than the quota, the kernel stops all of
+// them for the rest of each period. When not: to bind threads; a quota names no processors.
 //
-// What counts. The v1 hierarchy with the controller cpu, where there is one, else the v2 hierarchy. Of the process's group
-// and all groups above it, up to the root of the mount, the smallest quota; rounded up, so that a half is one. Where the
-// group is not below the mount's root (another namespace's path, a mount of a part), the root of the mount alone. Go 1.25
-// has the same order of the hierarchies, asks the group alone, and rounds up, to 2 at least; Rust's standard library asks
-// the groups above, too, and rounds down. Two workers for half a processor would share what one can use.
+// How it counts. It reads the v1 hierarchy if that has the controller cpu, else the v2 hierarchy. It takes the smallest
+// quota of the process's group and of all groups above it, up to the root of the mount, and rounds up, so that a half
+// is one. If the group does not lie below the mount's root (the path belongs to another namespace, or only a part is
+// mounted), it asks the root of the mount alone. Go 1.25 looks at the hierarchies in the same order, asks the group
+// alone, and rounds up to at least 2. Rust's standard library also asks the groups above, and rounds down. This one
+// rounds half a processor up to one worker, not two: two would share what one can use.
 //
-// Threads. Any. Blocking. Reads two files of /proc, and one or two for each level of the groups: some tenths of a
-// millisecond, at the construction of a pool that was not told its workers. Nothing is kept: a limit may change while a
-// process runs.
-// Errors. std::bad_alloc. What cannot be read, or is no number, sets no limit.
+// Threads. Any. Blocking. Reads two files of /proc and one or two for each level of the groups, which takes some tenths
+// of a millisecond when a pool is constructed without a number of workers. Nothing is cached, since a limit may change
+// while the process runs.
+// Errors. std::bad_alloc. A file that cannot be read, or holds no number, sets no limit.
 // Tested by cpu_quota_test.cpp, with made-up trees.
 #pragma once
 
@@ -31,14 +32,14 @@
 namespace apiary {
 
 struct cgroup_places {
-    std::string groups = "/proc/self/cgroup";      // of which groups the process is
-    std::string mounts = "/proc/self/mountinfo";   // where their hierarchies are mounted
-    std::string usual_mount = "/sys/fs/cgroup";    // of v2, and of v1's controllers one level below, where `mounts` says nothing
+    std::string groups = "/proc/self/cgroup";      // lists the groups of the process
+    std::string mounts = "/proc/self/mountinfo";   // tells where their hierarchies are mounted
+    std::string usual_mount = "/sys/fs/cgroup";    // of v2, unless `mounts` says; v1's controllers lie one level below
 };
 
 namespace detail {
 
-// Empty where it cannot be read.
+// The whole file; empty if it cannot be read.
 inline std::string text_of(const std::string& path) {
     std::string all;
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -57,7 +58,7 @@ inline std::string text_of(const std::string& path) {
     }
 }
 
-// Up to the separator, which is taken off, too, or all of it.
+// Takes the text up to the separator off, and the separator with it; all of the text if there is none.
 inline std::string_view cut(std::string_view& text, char separator) {
     const std::size_t end = std::min(text.find(separator), text.size());
     const std::string_view first = text.substr(0, end);
@@ -85,14 +86,14 @@ inline std::string unescaped(std::string_view path) {
     return plain;
 }
 
-// A whole number at the beginning, up to a blank, a newline or the end; else 0.
+// The whole number at the beginning, if a blank, a newline or the end follows it; else 0.
 inline long long whole(std::string_view text) {
-    long long n = 0;  // and stays so where there is none, or one beyond all bounds
+    long long n = 0;  // stays 0 if there is no number, or one that does not fit
     const char* const end = std::from_chars(text.data(), text.data() + text.size(), n).ptr;
     return end == text.data() + text.size() || *end == ' ' || *end == '\n' ? n : 0;
 }
 
-// In processors, rounded up; 0: none.
+// The quota of this group in processors, rounded up; 0 if it has none.
 inline unsigned long long quota_in(const std::string& group, bool v1) {
     long long quota, period;
     if (v1) {
@@ -109,17 +110,17 @@ inline unsigned long long quota_in(const std::string& group, bool v1) {
 }
 
 struct cgroup_mount {
-    std::string root, point;  // which group lies at its root, and where it is
+    std::string root, point;  // the group at the root of the mount, and where it is mounted
 };
 
-// True: the group lies at the root of the mount or below it.
+// True if the group lies at the root of the mount or below it.
 inline bool is_below(std::string_view group, std::string_view root) {
     if (group.find("/..") != group.npos) return false;  // above what this namespace sees
     if (root == "/") return true;
     return group.starts_with(root) && (group.size() == root.size() || group[root.size()] == '/');
 }
 
-// The mount in which the group is, else any of that hierarchy, else an empty one.
+// The mount that shows the group; else any mount of that hierarchy; else an empty one.
 inline cgroup_mount mount_of(std::string_view mounts, bool v1, std::string_view group) {
     cgroup_mount found;
     while (!mounts.empty()) {
@@ -143,7 +144,7 @@ inline cgroup_mount mount_of(std::string_view mounts, bool v1, std::string_view 
 
 }  // namespace detail
 
-// 0: no limit.
+// The smallest quota in processors, rounded up; 0: no limit.
 inline unsigned long long cpu_quota(const cgroup_places& places = {}) {
     const std::string groups = detail::text_of(places.groups);
     bool v1 = false, v2 = false;
@@ -160,7 +161,7 @@ inline unsigned long long cpu_quota(const cgroup_places& places = {}) {
     if (!v1 && !v2) return 0;
     detail::cgroup_mount mount = detail::mount_of(detail::text_of(places.mounts), v1, group);
     if (mount.point.empty()) mount = {"/", places.usual_mount + (v1 ? "/cpu" : "")};
-    std::string below;  // what of the group's path is below the mount
+    std::string below;  // the part of the group's path below the mount
     if (detail::is_below(group, mount.root)) below = mount.root == "/" ? group : group.substr(mount.root.size());
     unsigned long long least = 0;
     for (;;) {

@@ -1,7 +1,7 @@
-// The processors that a thread may use, how many workers that makes, and threads that are bound to one of them.
+// processors: which processors a thread may use, how many workers that makes, and how to bind a thread to one of them.
 //
-// Threads. Any. Errors. usable_processors, default_workers: std::bad_alloc; bind_to: std::system_error where the system
-// refuses.
+// Threads. Any.
+// Errors.  usable_processors, default_workers: std::bad_alloc. bind_to: std::system_error if the system refuses.
 #pragma once
 
 #include <pthread.h>
@@ -17,22 +17,22 @@
 
 namespace apiary {
 
-// Those of the calling thread's affinity mask, which threads that it starts inherit; never none.
+// The processors in the calling thread's affinity mask, which threads that it starts inherit; never empty.
 inline std::vector<int> usable_processors() {
     std::vector<int> all;
     cpu_set_t mask;
     if (::sched_getaffinity(0, sizeof mask, &mask) == 0)
         for (int p = 0; p < CPU_SETSIZE; ++p)
             if (CPU_ISSET(static_cast<std::size_t>(p), &mask)) all.emplace_back(p);
-    // A machine with more processors than a mask has bits: those that a mask can name.
+    // The machine has more processors than a mask has bits: take those that a mask can name.
     if (all.empty())
         for (unsigned p = 0; p < std::clamp(std::thread::hardware_concurrency(), 1U, unsigned{CPU_SETSIZE}); ++p)
             all.emplace_back(static_cast<int>(p));
     return all;
 }
 
-// How many workers a pool has that was not told: one for each usable processor, and no more than the control group's quota
-// lets run at once (cpu_quota.hpp); at least 1.
+// The number of workers of a pool that was given none: one for each usable processor, but no more than the control
+// group's quota lets run at once (cpu_quota.hpp); at least 1.
 inline unsigned default_workers(const cgroup_places& places = {}) {
     const std::size_t usable = usable_processors().size();
     const unsigned long long quota = cpu_quota(places);

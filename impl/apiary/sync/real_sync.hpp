@@ -1,6 +1,5 @@
-// real_sync: the policy that ships. std::atomic, the system's futex and clock; nothing
-// is watched and nothing is paid. bench/probes compares its machine code with hand-written
-// std::atomic code.
+// real_sync: the policy that ships: std::atomic, the system's futex and clock. Nothing is watched and nothing is paid.
+// bench/probes compares its machine code with hand-written std::atomic code.
 #pragma once
 
 #include <linux/futex.h>
@@ -33,14 +32,14 @@
 
 namespace apiary {
 
-// Whether the kernel makes the other threads of this process pass a fence when asked. Not on Linux before 4.14, nor where a
-// sandbox forbids it; then both asymmetric fences are seq_cst fences.
+// Tells whether the kernel can make the other threads of this process pass a fence. It cannot on Linux before 4.14, nor
+// where a sandbox forbids it; then both asymmetric fences are seq_cst fences.
 struct membarrier {
     membarrier() noexcept : available(call(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0) {}
     static long call(int command) noexcept { return ::syscall(SYS_membarrier, command, 0U, 0); }
     bool available;
 };
-// Before all other objects of static lifetime, and before main.
+// Constructed before all other objects of static lifetime, and before main.
 [[gnu::init_priority(101)]] inline const membarrier the_membarrier;
 
 struct real_sync {
@@ -146,7 +145,7 @@ struct real_sync {
     public:
         constexpr explicit futex_on(std::uint32_t value) noexcept : Word(value) {}
 
-        // Deadlines are of now_ns; the kernel is given an absolute CLOCK_MONOTONIC time, hence WAIT_BITSET.
+        // The deadline is a time of now_ns. The kernel takes an absolute CLOCK_MONOTONIC time only with WAIT_BITSET.
         bool wait(std::uint32_t expected, std::int64_t deadline_ns, site = {}) noexcept {
             timespec t{};  // the kernel refuses a negative time
             if (deadline_ns < 0) deadline_ns = 0;
@@ -172,7 +171,7 @@ struct real_sync {
                 relax();
             else if (spins < 1024)
                 std::this_thread::yield();
-            else  // a thread that has no processor is waited for: a yield gives it none where priorities differ
+            else  // waits for a thread without a processor: a yield gives it none where priorities differ
                 std::this_thread::sleep_for(std::chrono::microseconds(50));
         }
     }
@@ -185,7 +184,7 @@ struct real_sync {
 #endif
     }
 
-    // The processor that the calling thread ran on a moment ago: a hint. Negative where the system does not tell.
+    // The processor that the calling thread ran on a moment ago, as a hint; negative if the system does not tell.
     static int processor() noexcept { return ::sched_getcpu(); }
 
     static std::int64_t now_ns() noexcept {
@@ -210,11 +209,11 @@ struct real_sync {
         std::uint64_t state_;
     };
 
-    // A T, and nothing beside it.
+    // A T and nothing else.
     template <class T>
     class scoped {
     public:
-        // Inlined early: else g++ orders the stores of a fork otherwise, which is a seventh of its time.
+        // Inlined early: otherwise g++ reorders the stores of a fork, which costs a seventh of its time.
         template <class... Args>
         [[gnu::always_inline]] explicit scoped(Args&&... args) : value_(std::forward<Args>(args)...) {}
         scoped(const scoped&) = delete;
@@ -238,7 +237,7 @@ struct real_sync {
         current_<T> = p;
     }
 
-    // For a constant alignment the branch is none.
+    // For a constant alignment no branch is left.
     static void* allocate(std::size_t bytes, std::size_t alignment) {
         return alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__ ? ::operator new(bytes, std::align_val_t{alignment})
                                                             : ::operator new(bytes);
@@ -275,7 +274,7 @@ struct real_sync {
             fail(what);
     }
 
-    // Calls at_failure, which a test harness may replace to add what it knows, and aborts.
+    // Calls at_failure, which a test harness may replace to add what it knows, then aborts.
     [[noreturn]] static void fail(const char* what, site = {}) noexcept {
         at_failure(what);
         std::abort();

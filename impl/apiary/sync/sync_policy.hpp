@@ -1,57 +1,62 @@
 // The Sync policy: the world a lock-free structure lives in, as one template parameter.
 //
-// What it is. Every structure and handshake of this project is written once, as a template over a
-// policy `Sync`, and never names std::atomic, std::mutex or a clock itself. The same header then
-// ships (real_sync), is stressed (chaos_sync) and is model-checked (relacy_sync, explorer_sync).
+// What it is. Every structure and handshake of this project is written once, as a template over a policy `Sync`, and
+// never names std::atomic, std::mutex or a clock itself. The same header then ships (real_sync), is stressed
+// (chaos_sync) and is model-checked (relacy_sync, explorer_sync).
 //
-// When to use it. For anything whose correctness rests on the order of memory operations of several
-// threads. When not: for code that one thread owns, or that a plain mutex already makes obvious.
+// When to use it. For code whose correctness rests on the order of memory operations of several threads. When not: for
+// code that one thread owns, or that a plain mutex already makes obvious.
 //
-// What a policy provides
-//   site                  where an operation stands in the source; empty in real_sync.
-//                         A helper that wraps an operation takes `site at = site::current()` and
-//                         passes it on, so that the operation is blamed on the helper's caller.
-//   atomic<T>             load, store, exchange, compare_exchange_{weak,strong}, fetch_{add,sub,or,and};
-//                         the order is never defaulted; both orders of a compare-exchange are named.
+// A policy provides
+//   site                  where an operation stands in the source; empty in real_sync. A helper that wraps an operation
+//                         takes `site at = site::current()` and passes it on, so that reports blame the helper's
+//                         caller.
+//   atomic<T>             load, store, exchange, compare_exchange_{weak,strong}, fetch_{add,sub,or,and}; the order is
+//                         never defaulted; both orders of a compare-exchange are named.
 //   fence(order)          a thread fence.
-//   fence_light(), fence_heavy()   an asymmetric pair, for a path that is taken often and one that is not. A heavy fence
-//                         is a seq_cst fence, and orders like one against the light fences of other threads; light
-//                         ones order nothing among themselves, nor against anything else (P1202, but for that: there
-//                         a light fence is a fence in its own thread, too).
+//   fence_light(), fence_heavy()
+//                         an asymmetric pair: light for a path that is taken often, heavy for one that is not. A heavy
+//                         fence is a seq_cst fence, and orders like one against the light fences of other threads.
+//                         Light fences order nothing among themselves, nor against anything else (as P1202 has it,
+//                         except that there a light fence is a fence in its own thread, too).
 //   cell<T>               data that is not atomic: read(), write(v), take(). A checker reports a race on it.
 //   mutex, lock, condvar  blocking primitives; `lock` is the scoped guard, `condvar::wait(lock&)`.
 //   futex                 a 32-bit word that a thread can block on: an atomic (without store), and
-//                         wait(expected, deadline_ns)  compares and blocks in one step; false: the deadline passed.
-//                                                      May return for no reason.
+//                         wait(expected, deadline_ns)  compares and blocks in one step. False: the deadline passed. It
+//                                                      may return for no reason.
 //                         wake_one(), wake_all()       end waits on this word that have begun.
-//                         Only the orders on the word order anything: a wake and the wait it ends do not. What
-//                         blocks on it (impl/apiary/parking/parker.hpp, event_count.hpp) is checked as it ships; below it is
-//                         the system call.
-//   spin_until(a, done)        waits until done(a.load(acquire)); a checker neither spins nor misses a livelock.
+//                         Only the memory orders of accesses to the word order anything: a wake and the wait that it
+//                         ends do not. Its users (parking/parker.hpp, parking/event_count.hpp) are checked as they
+//                         ship; below the futex is the system call.
+//   spin_until(a, done)   waits until done(a.load(acquire)). A checker does not spin here, and reports a livelock.
 //   relax()               a spin hint.
-//   now_ns()              monotonic clock, nanoseconds.
-//   random_source         seeded; below(n) gives a number in [0, n).
-//   create<T>, destroy    heap objects that a checker watches (leak, double free, use after free);
-//   create_array<T>(n), destroy_array(p, n)   arrays of default-constructed T.
-//   scoped<T>             an automatic object that other threads reach (a job or a latch on a stack): `scoped<T> x(args)`,
-//                         `*x`, `x->`. A checker reports an operation on an atomic or a cell in it after its scope has
-//                         ended, and one that the end does not come after. Of a plain T on a stack not every
-//                         checker sees the end: the next frame lies where it was. Hand out `&*x`, not a reference to x. Real: a T.
-//   current<T>(), set_current(p)   a T* of the thread's own, null at first: `thread_local T*`, but of the *modelled*
-//                         thread under a checker, where all modelled threads are one thread and share thread_local.
-//   allocate(bytes, alignment), deallocate(p, bytes, alignment)   memory that its user constructs in, such as
-//                         coroutine frames; watched as heap objects are. Both are told the same bytes and alignment.
-//   law(holds, what)      a law of the program: when it does not hold, fail(what). A checker counts how often it was
+//   now_ns()              the monotonic clock, in nanoseconds.
+//   random_source         a seeded generator; below(n) gives a number in [0, n).
+//   create<T>, destroy    heap objects that a checker watches (leak, double free, use after free).
+//   create_array<T>(n), destroy_array(p, n)
+//                         arrays of default-constructed T.
+//   scoped<T>             an automatic object that other threads reach (a job or a latch on a stack):
+//                         `scoped<T> x(args)`, `*x`, `x->`. A checker reports an operation on an atomic or a cell in it
+//                         after its scope has ended, and an operation that does not happen before that end. For a plain
+//                         T on a stack not every checker sees the end, because the next frame reuses the place. Hand
+//                         out `&*x`, not a reference to x. In real_sync it is a T.
+//   current<T>(), set_current(p)
+//                         a T* of the thread's own, null at first. In real_sync a `thread_local T*`; under a checker it
+//                         belongs to the *modelled* thread, since all modelled threads share one thread's thread_local.
+//   allocate(bytes, alignment), deallocate(p, bytes, alignment)
+//                         raw memory, such as for coroutine frames, watched as heap objects are. Give both calls the
+//                         same bytes and alignment.
+//   law(holds, what)      a law of the program: if it does not hold, fail(what). A checker counts how often laws were
 //                         asked, and a check that never asks one is red.
-//   fail(what)            reports and ends the run (or the execution under a checker). Not for checks: use law.
-//   reach(name)           counts, under a checker, that an interesting branch was taken.
-//   recheck(name)         true; a checker can be told to answer false, and leaves out one source of a sleeper's last
+//   fail(what)            reports and ends the run (under a checker, the execution). Checks use law instead.
+//   reach(name)           under a checker, counts that an interesting branch was taken.
+//   recheck(name)         true. A checker can be told to answer false, which leaves out one source of a sleeper's last
 //                         look: `(Sync::recheck("io_sources.inbox") && !inbox.looks_empty()) || …`. Each source has a
 //                         name of its own, and some check must fail without it.
-//   checked               whether operations are watched by an engine.
+//   checked               whether an engine watches the operations.
 //
-// Capacities and the widths of indices and tags are a second template parameter, `Limits`, of the
-// structure that has them, so that one policy can check several widths.
+// A structure that has capacities or packed widths takes them as a second template parameter, `Limits`, so that one
+// policy can check several widths.
 #pragma once
 
 #include <atomic>

@@ -1,24 +1,24 @@
-// frame_storage: where coroutine frames live: memory by size class, recycled by each thread.
+// frame_storage: memory for coroutine frames, by size class, recycled by each thread.
 //
-//   frame_storage<Sync>        through the policy: a checker or a sanitizer sees every use after free.
-//   frame_storage<real_sync>   recycled blocks, for production: no heap call in the steady state.
+//   frame_storage<Sync>        allocates through the policy: a checker or a sanitizer sees every use after free.
+//   frame_storage<real_sync>   recycles blocks, for production: no heap call in the steady state.
 //
-// When to use it. In a promise's operator new and delete, and for what is as short-lived as a frame.
-// When not: for what is never freed by size. A policy of one's own that derives from real_sync has
-// frames from the heap: frame pooling, switched off (heap_frames).
+// When to use it. In a promise's operator new and delete, and for other objects as short-lived as a frame. When not:
+// for memory that is not freed by size. A policy that derives from real_sync has its frames from the heap; heap_frames
+// is one, and so switches the recycling off.
 //
-// The recycler is task_block_pool's (task_storage.hpp) for several sizes. A thread allocates from and
-// frees into lists of its own, threaded through the blocks. When a list has grown by two batches, one
-// goes to the depot, under a mutex; an empty list takes one from there. So a frame may be freed by
-// another thread than the one that allocated it, for ever, and no list grows without bound. A thread
-// that ends hands its lists back, and what is freed on it behind that goes back at once.
+// The recycler works as task_block_pool (task_storage.hpp), for several sizes. A thread allocates from and frees into
+// lists of its own, threaded through the blocks. When a list has grown by two batches, one goes to the depot, under a
+// mutex; an empty list takes one from there. So frames may for ever be freed by other threads than those that allocated
+// them, and no list grows without bound. A thread that ends hands its lists back; a frame that is freed on it later
+// goes back at once.
 //
-// Threads.  Any, also by destructors of thread_local objects. Memory stays with the process.
-// Errors.   allocate: std::bad_alloc. release: none; a batch is noted in its first block, so it needs no memory,
-//           but for the C library's note of a thread's end, once a thread.
-// Under AddressSanitizer and ThreadSanitizer every frame comes from the heap: they shall see its end.
-// Tested by schedulers/coro_pool/tests/coro_memory_test.cpp. Not model-checked: reached by thread_local pointers, and its only
-// shared part is a mutex around lists.
+// Threads.  Any, also destructors of thread_local objects. The process keeps the memory.
+// Errors.   allocate: std::bad_alloc. release: none. It notes a batch in the batch's first block, so it needs no
+//           memory, except that once for each thread the C library notes what to call at the thread's end.
+// Under AddressSanitizer and ThreadSanitizer every frame comes from the heap, so that they see its end.
+// Tested by schedulers/coro_pool/tests/coro_memory_test.cpp. Not model-checked: it is reached by thread_local pointers,
+// and its only shared part is a mutex around lists.
 #pragma once
 
 #include <array>
@@ -40,12 +40,12 @@ struct frame_storage {
     static void release(void* p, std::size_t bytes) noexcept { Sync::deallocate(p, bytes, alignof(std::max_align_t)); }
 };
 
-// The policy that ships, but every frame is an object of the heap.
+// The policy that ships, except that every frame is an object of the heap.
 struct heap_frames : real_sync {};
 
 class frame_blocks {
 public:
-    // Blocks of `step`, twice that, and so on. What is larger comes from the heap.
+    // Blocks of `step` bytes, of twice that, and so on. A larger frame comes from the heap.
     static constexpr std::size_t step = 64, classes = 32;
 
     [[gnu::always_inline]] static void* allocate(std::size_t bytes) {
@@ -74,19 +74,19 @@ private:
     struct block {
         block* next;
     };
-    // Counts down, so that a release has a comparison with zero, which its subtraction makes.
+    // Counts down, so that release compares with zero, which its subtraction does anyway.
     struct list {
         block* top;
-        std::uint32_t room;  // so many more and a batch goes
+        std::uint32_t room;  // a batch goes to the depot after so many more releases
     };
     struct batch {
         block* top;
         std::uint32_t count;
     };
-    // What its first block is in the depot.
+    // How the depot sees a batch's first block.
     struct noted_batch {
         block* next;
-        noted_batch* other;  // of the same size
+        noted_batch* other;  // the next batch of the same size
         std::uint32_t count;
     };
     static_assert(sizeof(noted_batch) <= step);
@@ -99,7 +99,7 @@ private:
             block* const next = b.top->next;
             batches[c] = ::new (static_cast<void*>(b.top)) noted_batch{next, batches[c], b.count};
         }
-        // Precondition: there is one.
+        // Precondition: there is a batch of this size.
         batch take(std::size_t c) noexcept {
             const noted_batch n = *batches[c];
             auto* const top = ::new (static_cast<void*>(batches[c])) block{n.next};
@@ -111,7 +111,7 @@ private:
     static constexpr std::size_t class_of(std::size_t bytes) { return (bytes - 1) / step; }
     static constexpr std::uint32_t batch_of(std::size_t c) { return static_cast<std::uint32_t>(c < 8 ? 32 : 8); }
     static constexpr list list_of(std::size_t c, batch b) { return {b.top, 2 * batch_of(c) - b.count}; }
-    // Full with the first block: the thread has not been told yet to hand its lists back, or has done so.
+    // Full with its first block: either this thread has not yet registered its hand-back at exit, or it has done it.
     static constexpr list unused{nullptr, 1};
     static constexpr std::array<list, classes> unused_lists() {
         std::array<list, classes> all{};
@@ -119,7 +119,7 @@ private:
         return all;
     }
 
-    // Never destroyed: frames may go after every destructor of this file could have run.
+    // Never destroyed: frames may be freed after every destructor of this file could have run.
     static depot& shared() {
         alignas(depot) static std::byte place[sizeof(depot)];
         static depot& d = *::new (place) depot;
@@ -155,7 +155,7 @@ private:
     [[gnu::noinline]] static void release_slowly(std::size_t c) noexcept {
         list& mine = mine_[c];
         hand_back_at_thread_exit();
-        if (mine.top->next == nullptr && !exited_) {  // its first block
+        if (mine.top->next == nullptr && !exited_) {  // the list's first block
             mine.room = 2 * batch_of(c) - 1;
             return;
         }
@@ -164,7 +164,7 @@ private:
         const std::lock_guard held(d.mutex);
         d.add(c, older);
     }
-    // Of a full list. Leaves the newest batch where it is: its lines are warm. The older one goes.
+    // Precondition: the list is full. Keeps its newest batch, whose lines are warm, and returns the older one.
     static batch cut(std::size_t c, list& full) noexcept {
         block* last = full.top;
         for (std::uint32_t i = 1; i < batch_of(c); ++i) last = last->next;

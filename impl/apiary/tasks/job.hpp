@@ -1,9 +1,8 @@
-// job: what a worker runs. An end function, and the link by which queues hold it.
+// job: what a worker runs: an end function, and the link by which queues hold it.
 //
-// When to use it. As the base of whatever a scheduler runs: a task (task.hpp), a coroutine's
-// promise, a process, a place in a graph, an object on the stack of the function that waits for it.
-// Queues, pools and workers know no more of it. When not: for a callable that may lie anywhere; a
-// task does.
+// When to use it. As the base of whatever a scheduler runs: a task (task.hpp), a coroutine's promise, a process, a
+// place in a graph, an object on the stack of the function that waits for it. Queues, pools and workers know no more of
+// it. When not: for a callable that may lie anywhere; use a task.
 //
 //     struct child : apiary::job<> {
 //         child() : job(&end_it) {}
@@ -15,14 +14,13 @@
 //     };
 //
 // Threads.   A job belongs to one thread at a time; queues hand it over.
-// Endings.   run() or drop() is called, once. The end function is told which, and which worker ends
-//            the job. It answers false when it did neither, since the job had been cancelled before.
-//            When it throws, told to run, it has released nothing: it is told once more, to drop,
-//            before the exception goes on. It must return or throw: pthread_exit inside it is not
-//            supported.
-// Lifetime.  Each kind of job releases itself in its end function, or leaves that to the object that
-//            it lies in. The thread that has called run() or drop() touches it no more.
-// Tested by task_test.cpp and crew_test.cpp, which has jobs that are no tasks.
+// Endings.   Call run() or drop(), once. The end function is told which of the two, and which worker ends the job. It
+//            answers false if it did neither because the job had been cancelled before. If it throws when told to run,
+//            it has released nothing: it is called once more with drop, and then the exception goes on. It must return
+//            or throw: pthread_exit inside it is not supported.
+// Lifetime.  Each kind of job releases itself in its end function, or leaves that to the object that it lies in. The
+//            thread that has called run() or drop() does not touch the job again.
+// Tested by task_test.cpp and by crew_test.cpp, whose jobs are no tasks.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +29,9 @@
 
 namespace apiary {
 
-enum class job_end : std::uint8_t { run, drop, cancelled };  // the last is an answer only
+enum class job_end : std::uint8_t { run, drop, cancelled };  // cancelled: an answer only
 
-// The worker that ends a job. A front end that knows the type of it casts it down.
+// The worker that ends a job. A front end that knows its type casts it down.
 class any_worker {
 protected:
     any_worker() = default;
@@ -43,14 +41,15 @@ protected:
 template <class Sync = real_sync>
 class job {
 public:
-    // `by`: null when no worker ends it, but the thread whose post was refused, or the crew at its own end.
+    // `by` is null if no worker ends the job: a refused post is dropped by its poster, and the crew drops jobs at its
+    // own end.
     using end_function = bool (*)(job&, job_end how, any_worker* by);
 
     explicit job(end_function f) : end_(f) {}
     job(const job&) = delete;
     job& operator=(const job&) = delete;
 
-    // Lets out what the end function throws, when the job has been dropped.
+    // If the end function throws, drops the job and lets the exception out.
     [[gnu::always_inline]] job_end run(any_worker* by = nullptr) {
         try {
             return end(job_end::run, by);
@@ -65,7 +64,7 @@ public:
     typename Sync::template cell<job*> next;
 
 protected:
-    ~job() = default;  // of a kind of job, never of a job alone
+    ~job() = default;  // use the destructor of the kind of job
     end_function ends_by() const { return end_; }
 
 private:

@@ -3,17 +3,18 @@
 //     parallel_for(queue, first, last, body);                     // global_queue/parallel_for.hpp
 //     parallel_for(w, first, last, body, {.grain = 100});         // fork_join/parallel.hpp
 //
-// When to use it. For a loop over [first, last) that a scheduler divides. When not: in a program that has a
+// When to use it. In a scheduler, for a loop over [first, last) that it divides. When not: in a program that has a
 // loop; it calls the scheduler's parallel_for.
 //
-// Form.    The scheduler, the range, the body, then options. Grain: so many indices make a chunk; 0, as without it: automatic.
-// Body.    body(i) goes with every scheduler. A global_queue also takes body(from, to), which gets a chunk at a time; fork_join
-//          takes body(w, i), which also gets its worker.
-// Bounds.  Integers of 64 bits at most, but bool. The index is of their common type: from int 0 and std::size_t n it is
-//          std::size_t. A range whose first index is not below its last is empty. A bound that the common type does not hold, a
-//          negative one beside an unsigned one, is std::invalid_argument.
+// Form.      The scheduler, the range, the body, then options. A grain of n makes chunks of n indices; 0, or no grain,
+//            chooses automatically.
+// Body.      Every scheduler takes body(i). A global_queue also takes body(from, to), which gets a chunk at a time;
+//            fork_join also takes body(w, i), which gets its worker.
+// Bounds.    Integers of at most 64 bits, but not bool. The index has their common type: from int 0 to std::size_t n it
+//            is std::size_t. A range whose first index is not below its last is empty. A bound that the common type
+//            cannot hold, that is, a negative one beside an unsigned one, throws std::invalid_argument.
 //
-// Threads.   A value: any, each its own.
+// Threads.   It is a value; each thread has its own.
 // Tested by the tests of both loops.
 #pragma once
 
@@ -31,7 +32,7 @@ concept loop_bound = std::integral<Bound> && !std::same_as<std::remove_cv_t<Boun
 template <class First, class Last>
 concept loop_bounds = loop_bound<First> && loop_bound<Last>;
 
-// Read as an unsigned number a negative one would be beyond all others.
+// As an unsigned number a negative bound would exceed all others.
 template <class I, class Bound>
 I index_of_bound(Bound b) {
     if constexpr (std::is_signed_v<Bound> && std::is_unsigned_v<I>)
@@ -50,7 +51,7 @@ struct loop_range {
     loop_range front(std::uint64_t n) const { return {first, at(n)}; }
     loop_range behind(std::uint64_t n) const { return {at(n), last}; }
 
-    // The grain; without one what makes so many parts, `most` at most.
+    // The grain; without one, the size that makes `parts` chunks, at most `most`.
     std::uint64_t chunk(std::size_t grain, std::uint64_t parts, std::uint64_t most = UINT64_MAX) const {
         return grain != 0 ? grain : std::clamp<std::uint64_t>(size() / parts, 1, most);
     }

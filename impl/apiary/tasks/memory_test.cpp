@@ -1,6 +1,6 @@
-// What the block pool asks of the heap, and what it keeps: nothing in the steady state, no block lost, whichever thread frees
-// it and however late, also while there is no memory. So it is with the blocks of frames. A program of its own: it
-// replaces operator new.
+// What the block pool asks of the heap, and what it keeps: nothing in the steady state; it loses no block, whichever
+// thread frees it and however late, also while there is no memory. The same for the blocks of frames. A program of its
+// own: it replaces operator new.
 #include <apiary/tasks/frame_storage.hpp>
 #include <apiary/tasks/task_storage.hpp>
 

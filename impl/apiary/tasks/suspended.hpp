@@ -1,8 +1,8 @@
 // suspended: a coroutine that waits, and its home, which brings it back.
 //
-// When to use it. By whatever a coroutine waits for: a channel, a mutex, a timer. It keeps what
-// suspended_here() of the promise gives, and calls resume(), once, when the wait is over. When not:
-// for a child that the coroutine runs itself; its end goes on with the parent.
+// When to use it. In an awaitable: a channel, a mutex, a timer. It keeps the result of the promise's suspended_here()
+// and calls resume(), once, when the wait is over. When not: for a child that the coroutine runs itself; the child's
+// end resumes the parent.
 //
 //     template <class Promise>
 //     void await_suspend(std::coroutine_handle<Promise> h) {
@@ -10,17 +10,17 @@
 //         …                                          // publish: from here on any thread may resume it
 //     }
 //
-// A promise that can wait so offers
+// A promise that can wait in this way offers
 //     suspended<Sync> suspended_here() noexcept;
 //     stop_hooks<Sync>* stops() noexcept;   // asks for the end of the wait (stop_hooks.hpp); null: nobody does
 //
-// An awaiter that brings its coroutine back by this says so: `using comes_home = void;`. What does not
-// may resume the handle on whatever thread it likes, so a pool puts a frame of its own between.
+// An awaiter that resumes its coroutine through this says so: `using comes_home = void;`. Any other awaiter may resume
+// the handle on whatever thread it likes, so a pool puts a frame of its own between.
 //
-// Threads.   resume: any, once for each suspension. It may come while await_suspend still runs: what
-//            publishes the waiter publishes last, and touches neither the awaiter nor the frame behind that.
-// Endings.   resume never refuses. What a home is to do with a coroutine behind a stop is its own rule.
-// Lifetime.  The home outlives what is suspended in it.
+// Threads.   resume: any, once for each suspension. It may come while await_suspend still runs: an awaiter publishes
+//            its waiter as its last step, and then touches neither itself nor the frame.
+// Endings.   resume never refuses. Each home has its own rule for a coroutine that comes back after a stop.
+// Lifetime.  The home outlives every coroutine that is suspended in it.
 #pragma once
 
 #include <exception>
@@ -29,7 +29,7 @@
 
 namespace apiary {
 
-// What brings a suspended coroutine back: its pool, as a rule.
+// Brings a suspended coroutine back; as a rule its pool.
 template <class Sync = real_sync>
 class home {
 public:
@@ -47,8 +47,8 @@ struct suspended {
     void resume() const noexcept { where->resume(*what); }
 };
 
-// What an await throws that was ended by a stop token. One that leaves a coroutine which nobody awaits is
-// counted as cancelled, and not as an error.
+// Thrown by an await that a stop token ended. If it leaves a coroutine that nobody awaits, it counts as a cancellation
+// and not as an error.
 struct wait_cancelled : std::exception {
     const char* what() const noexcept override { return "the wait was cancelled"; }
 };

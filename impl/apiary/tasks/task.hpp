@@ -1,15 +1,13 @@
 // task: a job with one callable, in one 64-byte cache line.
 //
-// What it is. A move-only callable behind the end function of a job (job.hpp). Callables of up to 40
-// bytes live inside; larger ones in a heap object of their own.
+// What it is. A move-only callable with the end function of a job (job.hpp). A callable of up to 40 bytes lies inside;
+// a larger one in a heap object of its own.
 //
 // Threads.   As a job's.
-// Lifetime.  Its end destroys the callable, also when that throws, and then gives the block back to
-//            the storage that made it (task_storage.hpp). One that no storage has made frees nothing.
-// Endings.   A callable that takes a job_end in place of nothing is told of its drop as well, and
-//            answers how it ended.
-// Source:    seed 002 section 3.1, with a pointer in the queues in place of std::function (a thief
-//            would tear the latter: exhibit A07).
+// Lifetime.  Its end destroys the callable, also if that throws, and then gives the block back to the storage that made
+//            it (task_storage.hpp). A task that no storage made frees nothing.
+// Endings.   A callable that takes a job_end instead of nothing is called for a drop as well, and answers how it ended.
+// Rejected:  std::function in the queues' slots: a thief would tear it (exhibit A07). They hold pointers.
 #pragma once
 
 #include <cstddef>
@@ -26,11 +24,11 @@ namespace apiary {
 template <class F>
 concept told_of_its_end = std::is_invocable_r_v<job_end, F&, job_end>;
 
-// The storage of a task that lies in another object.
+// The storage of a task that lies inside another object.
 struct no_storage {
     static void release(void*) noexcept {}
 };
-// For the constructor: the task is made in a block that Storage::release takes back.
+// Tag for the constructor: the task is made in a block that Storage::release takes back.
 template <class Storage>
 struct made_by {};
 
@@ -56,7 +54,7 @@ public:
             ::new (static_cast<void*>(storage_)) callable_type*(new callable_type(std::forward<F>(callable)));
     }
 
-    // The callable, when it is an F that lies inside and Storage has made the task; else null.
+    // The callable, if it is an F that lies inside and Storage made the task; else null.
     template <class F, class Storage>
     const F* target() const {
         static_assert(fits<F>);
@@ -64,11 +62,12 @@ public:
                                                           : nullptr;
     }
 
-    // For timers and pools.
-    std::int64_t deadline_ns = 0;  // 0: as soon as possible. Negative, in a pool alone: a prefetch hint
+    // used by timers and pools. 0: as soon as possible. Negative, in a pool only: a prefetch hint
+    std::int64_t deadline_ns = 0;
 
-    // For a thread that walks a list of tasks that were posted one after the other: the block of one that lies some steps further,
-    // only to ask for its line early. It may hold anything by now. Not for a task with a deadline.
+    // For a thread that walks a list of tasks that were posted one after another. The hint is the block of a task some
+    // steps further on, and only serves to ask for its line early: by then the block may hold anything. Not for a task
+    // with a deadline.
     void leave_prefetch_hint(const void* block) noexcept { deadline_ns = -reinterpret_cast<std::intptr_t>(block); }
     const void* prefetch_hint() const noexcept {
         return reinterpret_cast<const void*>(static_cast<std::intptr_t>(-deadline_ns));

@@ -1,22 +1,23 @@
-// task_storage: where tasks live. Two kinds, one interface: make(callable); release(task), which the task calls at its end; and
-// leave_prefetch_hint(task), right after make, for a task that will lie in a list (task.hpp).
+// task_storage: where tasks live. Two kinds with one interface: make(callable); release(task), which the task calls at
+// its end; and leave_prefetch_hint(task), right after make, for a task that will lie in a list (task.hpp).
 //
 //   heap_storage     one heap object per task, through the policy: a sanitizer or a checker sees every
 //                    use after free. For stress and checks.
 //   pooled_storage   recycled 64-byte blocks, for production: no heap call in the steady state.
 //
-// The pool follows Bonwick's magazines ("Magazines and vmem", USENIX 2001): each thread allocates from
-// and frees into an array of blocks of its own, and only a full or an empty array goes through the
-// shared depot, under a mutex, once in `magazine::size` operations. A block may be freed by another
-// thread than the one that allocated it: full magazines of the workers become the posters' next ones.
+// The pool follows Bonwick's magazines ("Magazines and vmem", USENIX 2001): each thread allocates from and frees into
+// an array of blocks of its own. Only a full or an empty array goes through the shared depot, under a mutex, once in
+// `magazine::blocks` operations. A block may be freed by another thread than the one that allocated it: full magazines
+// of the workers become the posters' next ones.
 //
-// Tested by task_test.cpp; stressed with every scheduler's threads. Not model-checked: its blocks are reached by thread_local
-// pointers, which the engines' fibers would share, and its only shared part is a mutex around two vectors. That queues
-// survive recycled nodes is checked where it matters, with heap_storage (inbox_recycled_nodes).
+// Tested by task_test.cpp and memory_test.cpp; stressed with every scheduler's threads. Not model-checked: its blocks
+// are reached by thread_local pointers, which the engines' fibers would share, and its only shared part is a mutex
+// around the depot's lists. The checks of queues use heap_storage, and inbox_recycled_nodes shows that a queue survives
+// recycled nodes.
 //
-// Threads. Any, also by destructors of thread_local objects. Memory stays with the process.
-// Errors.  make: std::bad_alloc; what the callable's constructor throws. Nothing is lost in either case. release: none; it needs
-//          no memory, since a block for which there is no magazine is linked into the depot by itself.
+// Threads. Any, also destructors of thread_local objects. The process keeps the memory.
+// Errors.  make: std::bad_alloc, and whatever the callable's constructor throws; neither loses anything. release: none.
+//          It needs no memory: a block for which there is no magazine is linked into the depot by itself.
 #pragma once
 
 #include <array>
@@ -64,18 +65,18 @@ public:
     static const void* allocated_before() noexcept { return loaded_->taken_before(); }
 
 private:
-    // How many lines are under way from another core at a time: its latency over the time for one task, roughly.
+    // How many lines are on their way from another core at a time: roughly its latency divided by the time of one task.
     static constexpr std::size_t ahead = 8;
 
     struct magazine {
         static constexpr std::size_t blocks = 122;
-        std::size_t count, size;                          // a size of 0: nothing can be taken from it, nor put
+        std::size_t count, size;                          // if size is 0, nothing can be taken from it or put into it
         std::array<void*, ahead + blocks + ahead> slots;  // the first and last `ahead` stay null
         magazine* next;                                   // in the depot
 
         void* take() {
             --count;
-            // A block that is soon handed out was last used by another core: ask for its line now.
+            // Another core used this block last, and it is handed out soon: ask for its line now.
             __builtin_prefetch(slots[count], 1);
             return slots[ahead + count];
         }
@@ -103,20 +104,20 @@ private:
     struct depot {
         std::mutex mutex;
         stack<magazine> full, empty;
-        stack<loose_block> loose;  // that were released when there was no memory for a magazine
+        stack<loose_block> loose;  // released when there was no memory for a magazine
         std::vector<void*> slabs;
     };
 
-    // Never destroyed: a scheduler with static lifetime, or on a thread that outlives main, may free tasks
-    // after every destructor of this file could have run.
+    // Never destroyed: a scheduler with static lifetime, or on a thread that outlives main, may free tasks after every
+    // destructor of this file could have run.
     static depot& shared() {
         alignas(depot) static std::byte place[sizeof(depot)];
         static depot& d = *::new (place) depot;
         return d;
     }
 
-    // Gives the thread's magazines back when the thread ends. What is destroyed later on this thread still allocates and
-    // frees, and gives them back each time.
+    // Gives the thread's magazines back when the thread ends. Destructors that run later on this thread still allocate
+    // and free, and give them back each time.
     struct thread_exit {
         ~thread_exit() {
             exited_ = true;
@@ -166,7 +167,7 @@ private:
         d.slabs.push_back(nullptr);  // before the allocation, which may throw
         auto* slab = static_cast<std::byte*>(::operator new(magazine::blocks * block_bytes, std::align_val_t{64}));
         d.slabs.back() = slab;
-        // Handed out in ascending order, which suits the prefetcher of a thread that walks a list of them.
+        // Hands blocks out in ascending order, which suits the prefetcher of a thread that walks a list of them.
         for (std::size_t i = magazine::blocks; i-- > 0;) loaded_->put(slab + i * block_bytes);
     }
 
@@ -193,7 +194,7 @@ private:
         return m != nullptr ? m : new magazine{0, magazine::blocks, {}, nullptr};
     }
 
-    static inline constinit magazine none_{0, 0, {}, nullptr};  // in place of null, so that one comparison does
+    static inline constinit magazine none_{0, 0, {}, nullptr};  // instead of null, so that one comparison is enough
     static inline constinit thread_local magazine* loaded_ = &none_;
     static inline constinit thread_local magazine* spare_ = &none_;
     static inline constinit thread_local bool exited_ = false;  // thread_exit has run

@@ -1,8 +1,9 @@
-// allocation_sweep: a short run, again and again, each time with another of its allocations failing: the first, the second, and so
-// on, until a run has none that fails; that one alone, and, in a second run, all that come after it, too.
+// allocation_sweep: a short run, repeated, each time with another of its allocations failing: the first, the second,
+// and so on, until no allocation of a run fails. Each number has two runs: in one that allocation fails alone, in the
+// other all later ones fail, too.
 //
 // When to use it. In a program that replaces operator new (replaced_new.hpp) and whose before_allocation calls
-// allocation_of_a_sweep. When not: for one path; a test that knows its allocation says so itself.
+// allocation_of_a_sweep. When not: for one path; a test that knows its allocation makes it fail itself.
 //
 //     struct a_run {
 //         void run();                 // counts what it does; attempt(…) is an operation that may be refused
@@ -10,10 +11,11 @@
 //     };
 //     fail_each_allocation<a_run>({"no memory to …"});
 //
-// Each run is a child process, so that none finds the blocks of an earlier one. A child answers that all adds up, or ends by abort
-// with one of the stated messages; all else fails the test: another end, a hang, a ledger that does not add up.
+// Each run is a child process, so that none finds the blocks of an earlier one. A child reports that all adds up, or
+// ends by abort with one of the stated messages. Any other end, a hang, or a ledger that does not add up fails the
+// test.
 //
-// Threads. Allocations of all threads of the run are counted together; so which is the n-th may differ from run to run.
+// Threads. Allocations of all threads of the run are counted together, so the n-th may differ from run to run.
 #pragma once
 
 #include <sys/wait.h>
@@ -39,7 +41,7 @@ inline std::atomic<bool> later_ones_fail = false;
 enum class failing : std::uint8_t { one, later_ones_too };
 }  // namespace detail
 
-// Before every allocation of the program. Throws std::bad_alloc: it fails.
+// Called before every allocation of the program. Throws std::bad_alloc to make it fail.
 inline void allocation_of_a_sweep() {
     using namespace detail;
     if (allocations_left.load(std::memory_order_relaxed) == none_fails) return;
@@ -47,7 +49,7 @@ inline void allocation_of_a_sweep() {
     if (left == 0 || (left < 0 && later_ones_fail.load(std::memory_order_relaxed))) throw std::bad_alloc();
 }
 
-// False: it had no memory, and said so.
+// False: the operation had no memory, and said so.
 template <class Operation>
 bool attempt(Operation operation) {
     try {
@@ -65,7 +67,7 @@ enum class run_answer : std::uint8_t { fine, none_failed, wrong };
 template <class Run>
 [[noreturn]] void run_with_a_failure(std::int64_t nth, failing which, int out) {
     (void)::dup2(out, STDERR_FILENO);
-    (void)::alarm(60);  // of a run of some milliseconds; else what it waits for would keep the test for ever
+    (void)::alarm(60);  // a run takes some milliseconds; a hanging one would keep the test for ever
     auto answer = run_answer::fine;
     {
         Run r;
@@ -90,7 +92,7 @@ template <class Run>
 run_result run_in_a_child(std::int64_t nth, failing which) {
     int ends[2];
     if (::pipe(ends) != 0) return {-1, "no pipe"};
-    (void)std::fflush(nullptr);  // else the child has it, too
+    (void)std::fflush(nullptr);  // otherwise the child would print it, too
     const pid_t child = ::fork();
     if (child == 0) run_with_a_failure<Run>(nth, which, ends[1]);
     (void)::close(ends[1]);

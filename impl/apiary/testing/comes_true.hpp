@@ -1,5 +1,5 @@
-// comes_true: whether a condition that other threads make true is true at last. For tests of what must come, where nothing else
-// would end the wait: after ten seconds it is false.
+// comes_true: waits until other threads have made a condition true. For tests of something that must come, if nothing
+// else would end the wait: after ten seconds the answer is false.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,8 @@
-// counting_sync: real_sync, and a count of what its locks meet. For tests that show contention by counters and never by times.
+// counting_sync: real_sync with counts of what happens at its locks. For tests that show contention by counters and
+// never by times.
 //
-// Counts are of the whole process: one test at a time, from reset() on. `at_lock` is called with each lock held, so that a test
-// can keep a thread inside and see which others come meanwhile.
+// Counts belong to the whole process: one test at a time, from reset() on. `at_lock` is called with each lock held, so
+// that a test can keep a thread inside and see which others come meanwhile.
 #pragma once
 
 #include <atomic>
@@ -72,7 +73,7 @@ struct counting_sync : real_sync {
 
     class condvar {
     public:
-        // Its return takes the lock anew, which counts in `inside` alone.
+        // When wait returns it takes the lock anew; only `inside` counts that.
         void wait(lock& l, site = {}) {
             ++seen.sleeps;
             ++seen.asleep;

@@ -1,7 +1,7 @@
 // fake_driver: an event loop that never blocks, for tests with a clock of their own.
 //
-// A wait with a token takes it; one without moves the clock to the deadline, as if nothing had happened until then.
-// A wait for ever without a token could never end: it is counted in `stuck()`, and returns.
+// A wait that finds a token takes it; one that finds none moves the clock to the deadline, as if nothing had happened
+// until then. A wait for ever without a token could never end: it is counted in `stuck()`, and returns.
 //
 // Threads. One at a time.
 #pragma once

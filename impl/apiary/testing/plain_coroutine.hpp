@@ -1,13 +1,12 @@
-// plain_coroutine: the least that a coroutine is, for tests, checks and stresses of awaitables. It
-// starts at once, on the thread that calls it, and its frame goes when it has run.
+// plain_coroutine: the smallest coroutine, for tests, checks and stresses of awaitables. It starts at once, on the
+// thread that calls it, and its frame is freed when it has run.
 //
 //     plain_coroutine<> uses(coroutine_place<>, channel<int>& c) { … co_await c.receive(); … }
 //     uses({some_home, &stops}, c);
 //
-// g++ 12 misplaces the promise of a coroutine that has no local variable and co_awaits in a
-// condition, as in `if (co_await s.acquire() == awaited::done)`: its awaits read beside it. Such a
-// coroutine fails here when it is made; `const awaited how = co_await …` before the `if` is right,
-// and so is `if (auto r = co_await …)`.
+// g++ 12 misplaces the promise of a coroutine that has no local variable and co_awaits in a condition, as in
+// `if (co_await s.acquire() == awaited::done)`: its awaits read memory beside the promise. Such a coroutine fails here
+// when it is made. Write `const awaited how = co_await …` before the `if`, or `if (auto r = co_await …)`.
 //
 //   resume_here    a home that runs the coroutine inside the call that brings it back
 //   resume_later   a home that keeps the jobs until the test runs or drops them; one thread
@@ -46,7 +45,7 @@ struct resume_later final : home<real_sync> {
     std::deque<job<>*> waiting;
 };
 
-// Where a coroutine comes back, and what may cancel it: its first parameter.
+// A coroutine's first parameter: where it comes back, and what may cancel it.
 template <class Sync = real_sync>
 struct coroutine_place {
     home<Sync>& where;
@@ -64,13 +63,13 @@ struct plain_coroutine {
         template <class Self, class... Rest>
         promise_type(Self&&, const place& p, Rest&&...) : job<Sync>(&end_it), place_(p) {}
 
-        // Neither is inlined: g++ warns of a pair of which it sees one alone.
+        // Neither is inlined: g++ warns of such a pair if it sees only one of the two.
         [[gnu::noinline]] static void* operator new(std::size_t bytes) {
             void* const made = Sync::allocate(bytes, alignof(std::max_align_t));
             Sync::set_current(static_cast<promise_type*>(made));
             return made;
         }
-        // Overwritten: what is still in a list when its frame goes is found without a sanitizer, too.
+        // Overwritten, so that a freed frame that is still in a list is found without a sanitizer, too.
         [[gnu::noinline]] static void operator delete(void* p, std::size_t bytes) {
             if constexpr (!Sync::checked) std::fill_n(static_cast<volatile unsigned char*>(p), bytes, 0xdd);
             Sync::deallocate(p, bytes, alignof(std::max_align_t));
@@ -102,7 +101,7 @@ struct plain_coroutine {
         const place place_;
     };
 
-    std::coroutine_handle<> frame;  // while it has not ended
+    std::coroutine_handle<> frame;  // until the coroutine has ended
 };
 
 }  // namespace apiary

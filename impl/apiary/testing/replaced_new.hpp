@@ -1,11 +1,11 @@
-// replaced_new: operator new and delete of a test program that counts its allocations, or lets one fail. It also
-// counts what is given back: deallocations.
+// replaced_new: operator new and delete of a test program that counts its allocations, or makes one fail. It also
+// counts deallocations.
 //
-// When to use it. In one file of a program of its own; that file defines before_allocation. When not: beside a runtime that
-// replaces operator new itself.
+// When to use it. In one file of a program of its own; that file defines before_allocation. When not: beside a runtime
+// that replaces operator new itself.
 //
-// Threads. Any; what before_allocation touches is its test's business.
-// Errors.  operator new throws what before_allocation throws, and std::bad_alloc when the heap is empty.
+// Threads. Any; before_allocation must suit the threads of its test.
+// Errors.  operator new throws what before_allocation throws, and std::bad_alloc if the heap is empty.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace apiary {
 
-// Called before every allocation of the program. Throws std::bad_alloc: it fails. Must not allocate.
+// Called before every allocation of the program. Throws std::bad_alloc to make it fail. Must not allocate.
 void before_allocation(std::size_t bytes, std::size_t alignment);
 
 inline std::atomic<std::uint64_t> deallocations = 0;  // so far
@@ -35,14 +35,14 @@ inline void to_heap(void* p) noexcept {
 
 }  // namespace apiary
 
-// All out of line: where g++ inlines one of a pair, it takes the two for mismatched.
+// All out of line: if g++ inlines only one of a pair, it takes the two for mismatched.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
     return apiary::detail::from_heap(bytes, alignof(std::max_align_t));
 }
 [[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
     return apiary::detail::from_heap(bytes, static_cast<std::size_t>(alignment));
 }
-// Of arrays, too: a sanitizer's own do not come by the others.
+// Arrays, too: a sanitizer's own operators for arrays do not call those above.
 [[gnu::noinline]] void* operator new[](std::size_t bytes) {
     return apiary::detail::from_heap(bytes, alignof(std::max_align_t));
 }

@@ -1,6 +1,6 @@
 // running_hive: a hive on a thread of its own, for tests.
 //
-// Threads. Made, stopped and destroyed by one thread; the hive itself is open to all.
+// Threads. One thread constructs, stops and destroys it; any thread may use the hive itself.
 #pragma once
 
 #include <atomic>

@@ -1,14 +1,13 @@
 // clock: where a worker gets the time from, so that a test can hold it still; and when a delay ends.
 //
 //   steady_clock<Sync>   the policy's monotonic clock; under a checker, its virtual one.
-//   manual_clock<Sync>   stands still until it is moved. For tests.
-//   deadline_after       the time at which a delay ends that begins now.
+//   manual_clock<Sync>   stands still until it is moved; for tests.
+//   deadline_after       the time at which a delay that begins now will end.
 //
 // Units.    Nanoseconds since an arbitrary start, never negative.
 // Threads.  now_ns, advance, set: any.
-// Progress. wait-free.
-// Memory.   The clock orders nothing: it tells the time, and not what has happened by then.
-// Source:   seed 002 section 14.1.
+// Progress. Wait-free.
+// Memory.   The clock orders nothing: it tells the time, not what has happened by then.
 #pragma once
 
 #include <chrono>
@@ -47,9 +46,9 @@ private:
 
 static_assert(clock_source<steady_clock<>> && clock_source<manual_clock<>>);
 
-// Rounded up, so that nothing is early; INT64_MAX, which is never, for what is beyond the clock. What is negative or no number
-// counts as none. In wide numbers, for the count of a delay times the nanoseconds of its unit may be beyond 64 bits where the
-// delay is an hour: of ticks of 2^-30 seconds, or of a processor's.
+// Rounds up, so that nothing is early. A delay beyond the clock gives INT64_MAX, which means never; one that is
+// negative or no number counts as zero. Computes in wide numbers: the count of a delay times the nanoseconds of its
+// unit may exceed 64 bits for a delay of an hour, if its ticks are 2^-30 seconds or a processor's cycles.
 template <class Rep, class Period>
 std::int64_t deadline_after(std::int64_t now_ns, std::chrono::duration<Rep, Period> delay) {
     if (!(delay > delay.zero())) return now_ns;

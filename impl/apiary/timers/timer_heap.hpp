@@ -1,31 +1,31 @@
-// timer_heap: the pending timers of one worker, earliest first, each of which can be cancelled by its handle.
+// timer_heap: the pending timers of one worker, earliest first. Each can be cancelled by its handle.
 //
-// What it is. A binary heap of (deadline, order of arrival, slot). A slot knows where in the heap its timer
-// stands, so a cancel takes it out at once: nothing cancelled stays behind until its deadline.
+// What it is. A binary heap of (deadline, order of arrival, slot). A slot knows where in the heap its timer stands, so
+// a cancel takes it out at once: no cancelled timer stays until its deadline.
 //
-// When to use it. For the timers of one thread. When not: to cancel from another thread; that is a message to
-// the owner. Nor for very many timers that are nearly always cancelled (a timing wheel does that cheaper).
+// When to use it. For the timers of one thread. When not: to cancel from another thread (send the owner a message), nor
+// for very many timers that are nearly always cancelled (a timing wheel does that cheaper).
 //
-// Threads.  size, next_deadline: any thread; a number that may be a moment old, and the two of them not of the
-//           same moment. Everything else, cancel included: the owner.
+// Threads.  size, next_deadline: any thread. Each number may be a moment old, and the two need not be of the same
+//           moment. All other functions, cancel included: the owner.
 // Progress. size, next_deadline: wait-free. add, pop, cancel: O(log n) steps of the owner.
 // Order.    By deadline; equal deadlines in the order they were added.
-// Time.     Nanoseconds of whatever clock the caller reads (clock.hpp): the heap itself asks none. A timer whose
-//           deadline is `never` is kept and not told of.
-// Memory.   Does not own the nodes; a node has a member `deadline_ns`. Slots are reused and never given back.
+// Time.     Nanoseconds of whatever clock the caller reads (clock.hpp): the heap itself reads none. A timer whose
+//           deadline is `never` is kept and never reported.
+// Memory.   It does not own the nodes; a node has a member `deadline_ns`. Slots are reused and never given back.
 //
 // Invariants
 //   I1  slots_[heap_[i].slot].position == i, for every i.
 //   I2  A slot's generation is odd while its timer is pending, and grows whenever it is taken or given back: a handle
 //       whose timer has run or was cancelled finds another generation (until 2^31 timers have used that slot).
-//   I3  next_deadline() is what the owner last stored: behind its own add, pop or cancel it is exact.
+//   I3  next_deadline() is what the owner last stored: after its own add, pop or cancel it is exact.
 //
-// Synchronisation. None is promised: both published numbers are relaxed, for choosing a worker and for telling a
-// person. A worker that must not miss a timer is told by the owner's inbox, not by these numbers.
+// Synchronisation. None is promised: both published numbers are relaxed. They help to choose a worker and to inform a
+// person. A worker that must not miss a timer learns of it by the owner's inbox, not by these numbers.
 //
 // Checked by timer_heap_test.cpp, against a list that is sorted at every step; the published numbers by
 // model_check/timers/timer_heap_check.cpp. Stressed by stress/timers/timer_heap_stress.cpp.
-// Source: seed 002 section 4.4. Indexed heaps: Sedgewick, Wayne, "Algorithms", 4th ed., 2.4.
+// Source: indexed heaps: Sedgewick, Wayne, "Algorithms", 4th ed., 2.4.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@
 
 namespace apiary {
 
-// Names one timer of one heap, also after it has gone. The default one names none.
+// Names one timer of one heap, also after that timer has gone. A default-constructed handle names none.
 struct timer_handle {
     std::uint32_t slot = 0;
     std::uint32_t generation = 0;
@@ -56,7 +56,7 @@ public:
     timer_heap(const timer_heap&) = delete;
     timer_heap& operator=(const timer_heap&) = delete;
 
-    // Throws std::bad_alloc; the node is then still the caller's.
+    // Throws std::bad_alloc; the node then still belongs to the caller.
     timer_handle add(Node* node) {
         if (heap_.size() == heap_.capacity()) heap_.reserve(2 * heap_.size() + 8);
         if (free_ == none) {
@@ -80,14 +80,14 @@ public:
     // The earliest timer, due or not, or null.
     Node* pop() { return heap_.empty() ? nullptr : remove(0); }
 
-    // The timer, which is the caller's again; null when it has run or was cancelled.
+    // Gives the timer back to the caller; null if it has run or was cancelled.
     Node* cancel(timer_handle h) {
         if (h.slot >= slots_.size() || slots_[h.slot].generation != h.generation || h.generation % 2 == 0)
             return nullptr;
         return remove(slots_[h.slot].position);
     }
 
-    // Takes out every timer of which `gone` says so, and gives it to `sink`, which must not touch the heap. O(n).
+    // Takes out every timer for which `gone` is true, and gives it to `sink`, which must not touch the heap. O(n).
     template <class Gone, class Sink>
     void remove_if(Gone gone, Sink sink) {
         std::size_t kept = 0;
@@ -106,11 +106,11 @@ public:
     }
 
     bool empty() const { return heap_.empty(); }
-    std::size_t held() const { return heap_.size(); }  // as size(), for the owner
+    std::size_t held() const { return heap_.size(); }  // size(), for the owner
 
     // Any thread.
     std::size_t size() const { return size_.load(std::memory_order_relaxed); }
-    std::int64_t next_deadline() const { return next_.load(std::memory_order_relaxed); }  // `never`: there is none
+    std::int64_t next_deadline() const { return next_.load(std::memory_order_relaxed); }  // `never` if there is none
 
 private:
     struct entry {
@@ -124,7 +124,7 @@ private:
         }
     };
     struct slot {
-        std::uint32_t position;  // in the heap; of a free slot, the next free one
+        std::uint32_t position;  // in the heap; in a free slot: the next free slot
         std::uint32_t generation;
     };
     static constexpr std::uint32_t none = UINT32_MAX;
@@ -133,7 +133,7 @@ private:
         const entry gone = heap_[at];
         const entry last = heap_.back();
         heap_.pop_back();
-        if (at != heap_.size()) {  // its gap is filled with the last one, which may belong above or below
+        if (at != heap_.size()) {  // the last one fills its gap, and may belong above or below
             put(at, last);
             sift_up(at);
             sift_down(slots_[last.slot].position);

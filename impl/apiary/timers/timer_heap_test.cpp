@@ -218,7 +218,8 @@ TEST(clock, the_steady_clock_does_not_go_back) {
     EXPECT_GT(before, 0);
 }
 
-// Of units that are no whole number of nanoseconds the count times the nanoseconds is beyond 64 bits long before the delay is.
+// If a unit is no whole number of nanoseconds, the count times the nanoseconds exceeds 64 bits long before the delay
+// does.
 TEST(clock, a_delay_in_any_unit_ends_no_earlier_and_beyond_the_clock_never) {
     using namespace std::chrono_literals;
     using apiary::deadline_after;

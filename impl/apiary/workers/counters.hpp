@@ -1,4 +1,4 @@
-// counters: what a worker has done so far. Written by its thread, read by any at any time; the
+// counters: what a worker has done so far. Its thread writes them, and any thread may read them at any time; the
 // numbers of one snapshot need not be of one moment.
 #pragma once
 
@@ -12,20 +12,20 @@ enum class worker_kind : std::uint8_t { io, compute };
 
 struct worker_counters {
     worker_kind kind = worker_kind::io;
-    unsigned slot = 0;  // the books are kept for a slot, over all lives of its worker; each kind has slots of its own
+    unsigned slot = 0;  // counters belong to a slot, over all lives of its worker; each kind has slots of its own
     std::uint64_t run = 0, exceptions = 0, discarded = 0, cancelled = 0;
-    std::uint64_t parked = 0;    // sleeps announced, naps too
-    std::uint64_t woken = 0;     // of those, how many ended by a poster's claim
+    std::uint64_t parked = 0;    // sleeps announced, naps included
+    std::uint64_t woken = 0;     // of those, how many a poster's claim ended
     std::uint64_t spurious = 0;  // of those, how many found nothing and went back to sleep
-    // Zero for a kind without ready work, or without timers; batches for none.
+    // A kind without ready work, or without timers, leaves these at 0; none uses all.
     std::uint64_t stolen = 0;     // tasks taken from other workers' deques
-    std::uint64_t batches = 0;    // visits to the crew's pool that brought something
-    std::uint64_t overflows = 0;  // posts that found the own deque full
+    std::uint64_t batches = 0;    // visits to the crew's pool that brought tasks
+    std::uint64_t overflows = 0;  // posts that found the worker's own deque full
     std::uint64_t timers_fired = 0, timer_lateness_ns = 0, timer_lateness_max_ns = 0;  // lateness: the sum
     std::uint64_t timers_pending = 0;
 };
 
-// One worker's own; the runner keeps those of the tasks.
+// One worker's own counters; the runner keeps those of the tasks.
 template <class Sync>
 struct worker_tallies {
     tally<Sync> parked, woken, spurious, stolen, batches, overflows, timers_fired, timer_lateness_ns,

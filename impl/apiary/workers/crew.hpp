@@ -1,28 +1,26 @@
-// crew: the workers of one kind, what they share, and the rule of who wakes whom.
+// crew: the workers of one kind, their common parts, and the rule of who wakes whom.
 //
-// When to use it. A scheduler owns one for each kind of worker: a hive has an IO crew and a compute
-// crew. When not: for threads that run no tasks. A crew starts no threads; its owner gives each
-// worker's run() one (schedulers/hive/hive.hpp).
+// When to use it. A scheduler owns one for each kind of worker: a hive has an IO crew and a compute crew. When not: for
+// threads that run no tasks. A crew starts no threads; its owner gives one to each worker's run() (front_end.hpp).
 //
-// `Kind` names what its workers are made of (crew_kind), `Owner` the scheduler (crew_owner): concepts.hpp has what they say, and
-// front_end.hpp the usual ones.
+// `Kind` names the types of its workers (crew_kind), `Owner` is the scheduler (crew_owner). concepts.hpp lists their
+// members, and front_end.hpp has the usual ones.
 //
 // Who must wake whom (schedulers/hive/README.md has the argument)
-//   post, post_list   -> one sleeper, unless a worker searches (idle_set) that was called for less
-//                        than search_ns ago
-//   post_to           -> that worker, when its inbox was empty and it sleeps
-//   a task's post     -> one sleeper, which may steal it, unless a worker searches; for a task that is
-//                        alone in its worker's slot and deque also unless one naps
+//   post, post_list   -> one sleeper, unless a worker searches (idle_set) that was called for less than search_ns ago
+//   post_to           -> that worker, if its inbox was empty and it sleeps
+//   a task's post     -> one sleeper, which may steal the task, unless a worker searches; for a task that is alone in
+//                        its worker's slot and deque, also unless a worker naps
 //   detach            -> the worker that is to leave
 //
-// Threads.   Everything: any thread, after the owner's constructor has returned. wake_one and what
-//            is said to be for the workers: they alone.
-// Progress.  post, post_list, post_to, wake_one: lock-free. attach, detach, serving: take the
-//            owner's mutex. close: takes the pool's.
+// Threads.   Any, after the owner's constructor has returned; wake_one and the functions marked for the workers: a
+//            worker.
+// Progress.  post, post_list, post_to, wake_one: lock-free. attach, detach, serving: take the owner's mutex. close:
+//            takes the pool's.
 // Invariants
-//   I1  Every path that makes a task shared looks at the idle word behind it, and wakes the worker
-//       that it claims there.
-//   I2  At most max_workers workers: an attach beyond gives null (README.md says why so many).
+//   I1  Every path that makes a task shared looks at the idle word afterwards, and wakes the worker that it claims
+//       there.
+//   I2  There are at most max_workers workers: a further attach gives null (README.md says why so many).
 // Synchronisation: idle_set S1, S2, for each of the crew's idle sets; worker_table S1.
 // Checked by model_check/schedulers/hive. Stressed by stress/schedulers/hive.
 #pragma once
@@ -88,9 +86,9 @@ public:
         wake_one_soon();
         return true;
     }
-    // Also false when no worker of that id is in service.
+    // Also false if no worker of that id is in service.
     [[nodiscard]] bool post_to(unsigned id, task_type* t) {
-        if (owner_.stopping()) return false;  // the inbox itself is closed by its worker, a moment later
+        if (owner_.stopping()) return false;  // the worker itself closes its inbox, a moment later
         worker_type* worker = table_.find(id);
         if (worker == nullptr) return false;
         auto& mail = worker->sources().mail();
@@ -100,7 +98,8 @@ public:
             sync::reach("crew.post_to_met_the_close");
             return false;
         }
-        // The thread that found it empty wakes the worker; those that push behind it rely on that (mpsc_inbox I2).
+        // The thread that found the inbox empty wakes the worker; those that push after it rely on that (mpsc_inbox
+        // I2).
         if (pushed == push_result::was_empty && worker->claim()) {
             sync::reach("crew.post_to_woke");
             worker->wake();
@@ -108,43 +107,46 @@ public:
         return true;
     }
 
-    // Refuses every later post. What is inside stays to be taken.
+    // Refuses every later post. The tasks inside can still be taken.
     void close() noexcept { pool_.close(); }
-    // With the owner's mutex held. A wake is a token: a worker that is not asleep yet finds it when it tries to sleep.
+    // Precondition: the owner's mutex is held. A wake is a token: a worker that is not asleep yet finds it when it goes
+    // to sleep.
     void wake_all() {
         for (unsigned i = 0; i < table_.size(); ++i) table_[i]->driver().wake();
     }
 
-    // Drops what is left in the pool and with workers, when none of them runs any more and the crew is closed. An owner of several
-    // crews calls it for each before the first of them goes: the destructor of what a task holds may post to another.
+    // Drops the tasks that are left in the pool and with workers. Precondition: none of these runs any more, and the
+    // crew is closed. An owner of several crews calls it for each before the first of them is destroyed: the destructor
+    // of a task's callable may post to another.
     void drop_all() {
         for (unsigned i = 0; i < table_.size(); ++i) table_[i]->drop_all();
         while (task_type* t = pool_.take_one()) t->drop();
     }
 
-    // A worker to be run by a new thread. Null: the owner has been stopped, or no slot is free. Passes on what the
-    // making of its driver throws.
+    // Adds a worker, to be run by a new thread. Null: the owner has been stopped, or no slot is free. Throws what the
+    // constructor of its driver throws.
     [[nodiscard]] worker_type* attach() {
         const typename sync::lock held(owner_.mutex());
         if (owner_.stopping()) return nullptr;
         worker_type* worker = table_.attach(*this);
-        // A worker that falls asleep counts the newcomer, or the newcomer sees its bit (idle_set::fence_against_pushers).
+        // Either a worker that falls asleep counts the newcomer, or the newcomer sees its bit
+        // (idle_set::fence_against_pushers).
         sync::fence_heavy();
         return worker;
     }
-    // Returns at once: the worker hands over what it holds, and its run() returns. The last one stays.
+    // Returns at once: the worker hands over its work, and its run() returns. The last worker stays.
     detach_result detach(unsigned id) {
         const typename sync::lock held(owner_.mutex());
         return owner_.stopping() ? detach_result::stopped : table_.detach(id, 1);
     }
-    // How many are in service.
+    // How many workers are in service.
     unsigned serving() {
         const typename sync::lock held(owner_.mutex());
         return table_.serving();
     }
 
-    // Wakes at most one sleeper, and none while a worker that was woken is still searching. `can_wait`: nor while one naps,
-    // which will look. For workers, of what they have just made stealable.
+    // Wakes at most one sleeper, and none while a worker that was woken is still searching. `can_wait`: nor while one
+    // naps, which will look. For workers, after they have made work stealable.
     void wake_one(bool can_wait = false) {
         sync::fence_light();  // idle_set S2
         const idle_word seen = idle_.look();
@@ -152,16 +154,16 @@ public:
             claim_and_wake(seen, can_wait);
     }
 
-    // The same for a post from outside, into the pool or into a queue of the owner's own that its workers look at. The searcher
-    // may be descheduled for milliseconds, so its search counts for search_ns from when it was called for. While it is late every
-    // post wakes a sleeper, as long as there is one.
+    // The same for a post from outside, into the pool or into a queue of the owner's own that its workers look at. The
+    // searcher may be descheduled for milliseconds, so its search counts for search_ns from when it was called for.
+    // While a search is overdue every post wakes a sleeper, as long as there is one.
     void wake_one_soon() {
         const idle_word seen = idle_.look();
         if (sync::checked || seen.somebody_may_sleep()) [[unlikely]]  // a check is told why none was claimed
             claim_and_wake_soon(seen);
     }
 
-    // For the workers.
+    // The following are for the workers.
     const worker_parameters& parameters() const { return parameters_; }
     Owner& owner() { return owner_; }
     global_pool<task_type, sync>& pool() { return pool_; }
@@ -203,7 +205,7 @@ private:
     const worker_parameters parameters_;
     global_pool<task_type, sync> pool_;
     idle_type idle_;
-    typename sync::template atomic<std::int64_t> search_began_ns_;  // of the search that was called for last; a hint
+    typename sync::template atomic<std::int64_t> search_began_ns_;  // when the last search was called for; a hint
     table_type table_;
 };
 

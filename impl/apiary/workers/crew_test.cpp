@@ -1,5 +1,6 @@
-// A crew that no scheduler has: ready work and no sources, on real threads and with a scripted driver. What the hive's two crews
-// do not show by themselves: the engine needs neither events nor timers, and no kind of worker is known to it.
+// A crew that no scheduler has: ready work and no sources, on real threads and with a scripted driver. It shows what
+// the hive's two crews do not show by themselves: the engine needs neither events nor timers, and knows no kind of
+// worker.
 #include <apiary/workers/crew.hpp>
 
 #include <gtest/gtest.h>

@@ -1,23 +1,21 @@
-// fairness: after how many of its own tasks a worker turns to what waits elsewhere.
+// fairness: after how many of its own tasks a worker turns to work that waits elsewhere.
 //
-// When to use it. Once for each worker. It decides and does nothing itself, as idle_policy. Own
-// tasks are those in the worker's slot and deque. They could post each other for ever, and what
-// waits in the pool, at the deque's old end or for this worker alone would wait as long.
+// When to use it. One for each worker. Like idle_policy it only decides. A worker's own tasks are those in its slot and
+// deque. They could post each other for ever, while work waits in the pool, at the deque's old end or for this worker
+// alone.
 //
 // The rules.
-//   an interval    of global_probe_interval own tasks, less while so many take longer than
-//                  probe_ns: then tasks are `long`, and an interval may be a single one.
-//   first looks    a worker that had no own task does not know how long those are that come now.
-//                  It looks at the clock behind first_looks of them, and once more behind as many:
-//                  if these took longer than probe_ns, the interval ends there. What it took from
-//                  the pool as a batch does not count: the pool has just had its turn.
-//   the old end    of the deque has its turn at the end of an interval, seldom when the deque is
-//                  long: each time begins another branch of a tree of tasks, and the deque would
-//                  grow by them.
+//   an interval    of global_probe_interval own tasks, or of fewer while that many take longer than probe_ns. The tasks
+//                  are then `long`, and an interval may shrink to one task.
+//   first looks    a worker that had no own task does not know how long the next ones are. It looks at the clock after
+//                  first_looks of them, and once more after as many: if these took longer than probe_ns, the interval
+//                  ends there. A batch from the pool does not count: the pool has just had its turn.
+//   the old end    of the deque has its turn at the end of an interval, but seldom when the deque is long: each turn
+//                  begins another branch of a tree of tasks, and the deque would grow by them.
 //
-// Threads. The worker's own. Progress: constant time. The worker asks the clock once for each
-// interval, and twice more in the first one.
-// Tested by fairness_test.cpp and, as the hive's bounds, by hive_fairness_test.cpp. Decisions: D31,
+// Threads. The worker's own. Progress: constant time. The worker reads the clock once for each interval, and twice more
+// in the first one.
+// Tested by fairness_test.cpp and, as the hive's bounds, by hive_fairness_test.cpp. Decisions: impl/DECISIONS.md D31,
 // D43, D114.
 #pragma once
 
@@ -36,23 +34,23 @@ public:
 
     // How many own tasks may still run before the worker asks whether it may go on.
     std::size_t left() const { return left_; }
-    // The others have their turn within the interval, since something has come for this worker alone.
+    // Work has come for this worker alone: the others have their turn within the interval.
     void pause(std::size_t left) { left_ = left; }
-    // No own task is left to wait for a turn.
+    // No own task is left that could wait for a turn.
     void ran_dry() {
         interval_ = p_.global_probe_interval;
         left_ = first_, rest_ = behind_first_;
         began_ns_ = unknown;
     }
-    // So many of the pool's have become own tasks.
+    // n tasks of the pool have become own tasks.
     void took_a_batch(std::size_t n) {
         if (began_ns_ != unknown) return;
         const std::size_t more = std::min(n, rest_);
         left_ += more, rest_ -= more;
     }
-    // All that were left have run. Is the interval over?
+    // All that were left have run: true if the interval is over.
     bool is_over() const { return rest_ == 0; }
-    // It is not: a look at the clock. How many more may run; 0: it is over now.
+    // If it is not over: takes a look at the clock, and returns how many more may run; 0: it is over now.
     [[nodiscard]] std::size_t go_on(std::int64_t now_ns) {
         if (began_ns_ == unknown) {
             began_ns_ = now_ns;
@@ -81,10 +79,10 @@ public:
     }
 
     bool tasks_are_long() const { return interval_ < p_.global_probe_interval; }
-    // Long ones, and each is an interval: the deque is then run like a queue.
+    // Tasks are long, and each is an interval: the deque then works like a queue.
     bool oldest_first() const { return tasks_are_long() && interval_ == 1; }
 
-    // The old end's turn has come: does it pass, with so many in the deque?
+    // The old end's turn has come: true if it passes, with this many tasks in the deque.
     [[nodiscard]] bool passes_over_the_old_end(std::size_t deque_size) {
         return deque_size > p_.short_deque && ++passed_ % p_.long_deque_probes != 0;
     }
@@ -95,9 +93,9 @@ private:
     const std::size_t first_ = std::min(p_.first_looks, p_.global_probe_interval);
     const std::size_t behind_first_ = p_.global_probe_interval - first_;
     std::size_t interval_ = p_.global_probe_interval;  // own tasks between two turns of the others
-    std::size_t left_ = first_;                        // of it, before the next look at the clock,
-    std::size_t rest_ = behind_first_;                 // and behind that
-    std::size_t timed_ = 0;                            // so many have run since began_ns_ when left_ have
+    std::size_t left_ = first_;                        // of the interval, before the next look at the clock,
+    std::size_t rest_ = behind_first_;                 // and after it
+    std::size_t timed_ = 0;                            // how many will have run since began_ns_ when left_ have
     std::int64_t began_ns_ = unknown;
     std::size_t passed_ = 0;
 };

@@ -1,7 +1,7 @@
-// front_end: what every owner of crews is: a clock, an exception handler, a mutex, and one way to stop.
+// front_end: the base of every owner of crews: a clock, an exception handler, a mutex, and one way to stop.
 //
-// When to use it. As the base of a scheduler whose workers are crews (crew.hpp). It adds its crews, its ways in and its books.
-// When not: for a scheduler without crews (global_queue).
+// When to use it. As the base of a scheduler whose workers are crews (crew.hpp), which adds its crews, its ways in and
+// its books. When not: for a scheduler without crews (global_queue).
 //
 //     class my_pool : public front_end<Sync> {
 //         using crew_type = crew<my_pool, default_kind<Sync>>;
@@ -11,22 +11,23 @@
 //         void stop() { this->stop_crews(stop_mode::drain, crew_); threads_.join(); }
 //     };
 //
-// Threads.   Everything: any thread, after the constructor has returned.
+// Threads.   Any, after the constructor has returned.
 // Progress.  stopping, discarding, now_ns: wait-free. stop_crews takes the pools' mutexes and the owner's.
 // Invariants
-//   I1  The pools are closed before the flag is up. A worker that sees the flag may end as soon as its pool is empty: every post
-//       that was accepted is inside, and no other will be.
-//   I2  The flag goes up, and the workers are woken, with the mutex held. A worker's last call (crew::left) takes it after that,
-//       and so does an attach. So a worker that is attached either is woken or sees the flag; and when the last worker has left,
-//       stop_crews touches nothing any more but the end of an unlock. An owner may then be destroyed although another thread has
-//       not yet returned from stop_crews.
+//   I1  The pools are closed before the flag is up. A worker that sees the flag may end as soon as its pool is empty:
+//       every accepted post is inside, and none will follow.
+//   I2  The flag goes up, and the workers are woken, with the mutex held. A worker's last call (crew::left) takes the
+//       mutex after that, and so does an attach. So an attached worker either is woken or sees the flag. And when the
+//       last worker has left, all that remains of stop_crews is the end of an unlock: an owner may then be destroyed
+//       although another thread has not yet returned from stop_crews.
 // Synchronisation
-//   S1  stop_crews: store stop_ (release) -> stopping: load (acquire). Together with I1: the worker sees the posts before the
-//       close, so that its look at the pool finds them.
-//   No fence stands between the flag and the wakes, and none between a worker's announcement and its last look at the flag: the
-//   stop does not ask whether a worker sleeps. It leaves each a wake, which is a token: a worker that missed the flag at its last
-//   look finds the token when it blocks, and the flag after it.
-// Layout.    What workers read for each task has lines of its own: nothing that a derived class adds is on them (D166).
+//   S1  stop_crews: store line_.stop (release) -> stopping: load (acquire). Together with I1: the worker sees the posts
+//       before the close, so that its look at the pool finds them.
+//   No fence stands between the flag and the wakes, nor between a worker's announcement and its last look at the flag:
+//   the stop does not ask whether a worker sleeps. It leaves each worker a wake, which is a token: a worker that missed
+//   the flag at its last look finds the token when it blocks, and the flag after that.
+// Layout.    The words that workers read for each task have lines of their own: no member of a derived class is on them
+//            (impl/DECISIONS.md D166).
 //
 // Checked by model_check/workers/stop_check.cpp, and by the checks of each scheduler.
 #pragma once
@@ -51,7 +52,7 @@
 
 namespace apiary {
 
-// What a test or a tool may put in place of a scheduler's own. Derive, and name what differs:
+// The parts that a test or a tool may replace. Derive, and name those that differ:
 //
 //     struct my_parts : default_parts<real_sync> {
 //         using clock = manual_clock<>;
@@ -59,11 +60,11 @@ namespace apiary {
 template <class Sync = real_sync>
 struct default_parts {
     using driver = parker_driver<Sync>;           // what a worker blocks in
-    using clock = steady_clock<Sync>;             // one for the scheduler, default-made
-    using random = typename Sync::random_source;  // one for each worker, made from a seed; below(n)
+    using clock = steady_clock<Sync>;             // one for the scheduler, default-constructed
+    using random = typename Sync::random_source;  // one for each worker, made from a random seed; below(n)
     using trace = no_trace;                       // one for each worker
-    using threads = thread_team;                  // the scheduler's: what gives a worker its thread
-    // Of the calling thread; a hint, which the checked policies do not have.
+    using threads = thread_team;                  // the scheduler's: gives each worker its thread
+    // The processor of the calling thread; a hint, which the checked policies do not have.
     static int processor() {
         if constexpr (Sync::checked)
             return -1;
@@ -72,7 +73,8 @@ struct default_parts {
     }
 };
 
-// A kind of workers (crew.hpp) that run jobs from their crew's pool, and have nothing of their own. Derive, and name what differs.
+// A kind of workers (crew.hpp) that run jobs from their crew's pool, and have nothing of their own. Derive, and name
+// the members that differ.
 template <class Sync = real_sync, class Parts = default_parts<Sync>, class Task = job<Sync>>
 struct default_kind {
     using sync = Sync;
@@ -92,7 +94,7 @@ public:
     front_end& operator=(const front_end&) = delete;
 
     bool stopping() const { return line_.stop.load(std::memory_order_acquire) != running; }  // S1
-    // Only where stopping() was true before. Relaxed: the flag is written once.
+    // Precondition: stopping() was true before. Relaxed: the flag is written once.
     bool discarding() const {
         return line_.stop.load(std::memory_order_relaxed) == static_cast<std::uint8_t>(stop_mode::discard);
     }
@@ -105,8 +107,9 @@ protected:
     explicit front_end(exception_handler on_exception = {}) : line_(std::move(on_exception)) {}
     ~front_end() = default;
 
-    // Closes the crews, and tells each of their workers to end. Returns at once. True: this call was the first, and its mode counts.
-    // `crews`: all that the owner has, each a crew, or anything else with close() and wake_all(), or a range of them.
+    // Closes the crews, and tells each of their workers to end. Returns at once. True: this call was the first, and its
+    // mode counts. `crews`: all crews of the owner, each a crew, or another object with close() and wake_all(), or a
+    // range of those.
     template <class... Crews>
     bool stop_crews(stop_mode how, Crews&... crews) noexcept {
         (each(crews, [](auto& c) { c.close(); }), ...);  // I1

@@ -1,5 +1,5 @@
-// The base of schedulers: the first stop decides, what starts threads leaves none behind when one cannot be started, and a missing
-// member of what the engine asks for is named by a concept.
+// The base of schedulers: the first stop decides; if a thread cannot be started, those started before are stopped; and
+// a concept names a missing member.
 #include <apiary/workers/front_end.hpp>
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(front_end, obeys_the_first_stop_alone) {
     EXPECT_EQ(discarded.told.size(), 9U) << "the second call wakes nobody";
 }
 
-// D166: what a derived class writes often is on no line with the flag that its workers read for each task.
+// D166: no member that a derived class writes often shares a line with the flag that its workers read for each task.
 struct writes_often : front_end<> {
     std::uint64_t count = 0;
 };

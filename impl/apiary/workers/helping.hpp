@@ -1,28 +1,25 @@
-// helping: what a worker does inside a job that waits at a latch: it runs other work meanwhile, and
-// sleeps when there is none.
+// helping: what a worker does inside a job that waits at a latch: it runs other work meanwhile, and sleeps if there is
+// none.
 //
-// When to use it. Through worker::help_until, from a job that runs on that worker. When not: where
-// the job can be cut in two; a worker that helps keeps the waiting job's stack below what it runs.
+// When to use it. Through worker::help_until, from a job that runs on that worker. When not: if the job can be cut in
+// two; a worker that helps keeps the waiting job's stack below the jobs that it runs.
 //
-// What it runs: what its own tasks posted, the newest first; what its sources keep; then one of the
-// pool; then a theft. One at a time: it looks at the latch behind each. Events and timers wait.
-// What it runs may wait in turn, upon the same stack. How deep that may go is the front end's to
-// say, by `may_help`: asked before each task, and once it says no the worker blocks until the latch
-// opens, and is none of the sleepers that posts count on. What it holds is left to thieves, so a
-// front end says no only where others can get at what it waits for.
+// It runs, in this order: jobs that its own tasks posted, the newest first; jobs that its sources keep; one of the
+// pool; a theft. It runs one at a time and looks at the latch after each. Events and timers wait. A job that it runs
+// may wait in turn, on the same stack. The front end limits that depth by `may_help`, which is asked before each task.
+// Once it answers no, the worker blocks until the latch opens, and is none of the sleepers on which posts rely. Its
+// jobs are left to thieves, so a front end may answer no only if others can get at the jobs that it waits for.
 //
-// A stop does not end the wait, nor does a detach: the job goes on until the latch opens. A draining
-// stop: it helps on. A discarding stop: it drops what it finds; so a job that is waited for counts
-// down when it is dropped, too. What nobody runs or drops, such as what lies with a worker without a
-// thread, is waited for for ever.
+// Neither a stop nor a detach ends the wait: the job goes on when the latch opens. After a draining stop the worker
+// helps on. After a discarding stop it drops the jobs that it finds, so a job must count down also when it is dropped.
+// A job that no worker runs or drops, such as one held by a worker without a thread, makes the wait endless.
 //
 // Progress.  Blocks until the latch is open.
 // Invariants
-//   I1  The worker that sleeps here is a sleeper like any other: its last look is at every shared
-//       source, and a post may claim it. The announcement at the latch comes before that look, so that
-//       the last count wakes it (latch I2).
-//   I2  It does not go on with the waiting job while posts count on its search: it ends the search
-//       first, and wakes another worker if work is left (idle_set I3).
+//   I1  The worker that sleeps here is a sleeper like any other: its last look is at every shared source, and a post
+//       may claim it. The announcement at the latch comes before that look, so that the last count wakes it (latch I2).
+//   I2  It does not return to the waiting job while posts rely on its search: it ends the search first, and wakes
+//       another worker if work is left (idle_set I3).
 //
 // Checked by model_check/workers/help_check.cpp. Tested by help_test.cpp.
 #pragma once
@@ -42,7 +39,7 @@ public:
                 block(w, l);
             else if (run_one(w))
                 w.idle_.worked();
-            else if (w.owner_.discarding())  // what others hold is theirs to drop
+            else if (w.owner_.discarding())  // after a discarding stop other workers drop their own
                 block(w, l);
             else if (w.idle_.look_again(w.runner_.tasks_run(), w.others_sleep(), w.displaced_waker()))
                 w.yield();

@@ -1,5 +1,5 @@
-// in_range, valid: what a front end's constructor does with numbers: it takes them, or it says which one is wrong and what it
-// may be.
+// in_range, valid: how a front end's constructor checks numbers: it accepts them, or says which one is wrong and what
+// it may be.
 //
 // Threads. Any. Errors. std::invalid_argument: "hive: nap_ns is 0; it can be 1 to 1000000000".
 // Tested by workers_test and hive_logic_test.
@@ -15,7 +15,7 @@
 
 namespace apiary {
 
-// `whose`: the front end, for the message.
+// `whose`: the front end's name, for the message.
 template <class Number>
 Number in_range(const char* whose, Number n, Number least, Number most, const char* what) {
     if (n < least || n > most)

@@ -1,30 +1,30 @@
-// latch: what a worker waits for inside a job: that so many others have counted down. It lies on the
-// stack of the job that waits.
+// latch: what a worker waits for inside a job: that a number of others have counted down. It lies on the stack of the
+// job that waits.
 //
 //     latch<worker_type> children(here, 2);      // here: the worker that runs this job
 //     …                                          // post two jobs; the end function of each calls
 //     here.help_until(children, [] { return true; });   // children.count_down(), run or dropped
 //
-// When to use it. For a job that cannot go on before others have ended, and has what it needs on its
-// stack: fork and join. When not: for a thread that is no worker (thread_latch); for a job that can
-// be cut in two, whose second part is then posted by the last of those it waits for.
+// When to use it. For a job that cannot go on before others have ended, and keeps its data on its stack: fork and join.
+// When not: for a thread that is no worker (thread_latch); for a job that can be cut in two (let the last of the jobs
+// that it waits for post the second part).
 //
-// Threads.   count_down: any, `count` times in all. is_open: any thread that keeps it alive.
-//            announce: the worker that was named to the constructor.
+// Threads.   count_down: any, `count` times in all. is_open: any thread that keeps the latch alive. announce: the
+//            worker that was named to the constructor.
 // Progress.  Wait-free; count_down may wake the waiter.
-// Lifetime.  The latch may be gone as soon as it is open, so the thread that opens it touches it no
-//            more: the worker to be woken is read before the count. That worker outlives it, since it
-//            stays in its crew's table until the crew ends; a thread of no worker that counts down is
-//            for the crew like one that posts.
+// Lifetime.  The latch may be gone as soon as it is open, so the thread that opens it touches it no more: it reads the
+//            worker to be woken before it counts. That worker outlives the latch, since it stays in its crew's table
+//            until the crew ends. A thread that is no worker and counts down must meet the crew's rules for a thread
+//            that posts.
 //
 // Invariants
-//   I1  The word is twice the count, plus one from when the waiter has announced that it may sleep.
-//   I2  Open is for ever. The one count that finds the last one and the announcement wakes the waiter;
-//       where the announcement comes behind the last count, announce says so and nobody sleeps.
+//   I1  The word is twice the count, plus one from the waiter's announcement that it may sleep.
+//   I2  Once open it stays open. The count that is the last and finds the announcement wakes the waiter; if the
+//       announcement comes after the last count, announce returns false and the waiter does not sleep.
 //
 // Synchronisation
-//   S1  count_down: fetch_sub (release) -> is_open: load (acquire). What the others have done is seen
-//       behind the latch; all changes are read-modify-writes, so each count is.
+//   S1  count_down: fetch_sub (release) -> is_open: load (acquire). After the latch the waiter sees what the others
+//       have done; all changes of the word are read-modify-writes, so this holds for each count.
 //   I2 needs no order: count_down and announce change one word, so one of them sees the other.
 //
 // Checked by model_check/workers/help_check.cpp. Tested by help_test.cpp.
@@ -45,13 +45,13 @@ public:
     latch& operator=(const latch&) = delete;
 
     void count_down() {
-        Worker* const waiter = waiter_.read();  // before the count: the latch may be gone behind it
+        Worker* const waiter = waiter_.read();  // before the count, after which the latch may be gone
         if (word_.fetch_sub(one, std::memory_order_release) == one + announced) waiter->wake();  // S1, I2
     }
 
     bool is_open() const { return word_.load(std::memory_order_acquire) < one; }  // S1
 
-    // Before the waiter sleeps: from here on the last count wakes it. False: the latch is open.
+    // Call it before the waiter sleeps: from here on the last count wakes it. False: the latch is open.
     [[nodiscard]] bool announce() { return word_.fetch_or(announced, std::memory_order_relaxed) >= one; }
 
 private:

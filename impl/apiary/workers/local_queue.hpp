@@ -1,32 +1,32 @@
-// local_queue: the queue of one worker's ready tasks, behind the same calls whichever queue it is. ready_work puts a slot in
-// front of it.
+// local_queue: the queue of one worker's ready tasks, behind the same calls whichever queue it is. ready_work puts a
+// slot in front of it.
 //
-// When to use it. Through ready_work, whose `Queue` names it: chase_lev_deque, steal_half_queue, or one with the handles of
-// either. What differs between them ends here; the loop of a worker knows no difference.
+// When to use it. Through ready_work, whose `Queue` names it: chase_lev_deque, steal_half_queue, or one with the
+// handles of either. The loop of a worker sees no difference between them; these are the differences:
 //
 //                         chase_lev_deque                      steal_half_queue
-//   a thief takes         the oldest                           the older half: it runs the oldest, and the others are then in
-//                                                              its own queue, for it and for thieves
-//   a push that finds it  posts this task to the pool; only    posts the older half to the pool, or this task alone while a
-//   full                  beyond a large limit, it grows       thief is at work
+//   a thief takes         the oldest                           the older half: runs the oldest, and keeps the others in
+//                                                              its own queue, for itself and for thieves
+//   a push that finds it  posts this task to the pool; only    posts the older half to the pool, or this task alone
+//   full                  beyond a large limit, it grows       while a thief is at work
 //   room in an empty one  all                                  half: a thief may still be copying the other
 //
 // For both: the owner pops the newest, and may take the oldest.
 //
 // The calls, for a queue q of Task*.
-//   owner   q.size()                exact but for concurrent thefts, which only make it smaller
-//           q.push(t, post)         into the queue. What has no room goes to post(list), oldest first; it takes all of the list,
-//                                   or refuses and leaves it. False: it has refused; q holds what it held (perhaps in
-//                                   another order), and t is the caller's
-//           q.push_all(tasks)       all or none; the first is then the newest
+//   owner   q.size()                exact, except for concurrent thefts, which only make it smaller
+//           q.push(t, post)         puts t into the queue. Tasks without room go to post(list), oldest first; post
+//                                   takes all of the list, or refuses and leaves it. False: post refused; q holds the
+//                                   same tasks as before (perhaps in another order), and t is the caller's
+//           q.push_all(tasks)       all or none; afterwards the first is the newest
 //           q.pop(t)                the newest. False: empty
 //           q.steal_oldest()        the oldest, as a thief would
-//           q.steal_from(victim)    another worker's queue. `moved`: so many more are in q now; the caller then looks for a
-//                                   sleeper, as behind a push
+//           q.steal_from(victim)    another worker's queue. `moved`: that many more are in q now; the caller then looks
+//                                   for a sleeper, as after a push
 //   any     q.looks_empty()         a hint, as the queue's own
-//           room_when_empty         so many fit when the owner has found it empty (but for a failing allocation)
+//           room_when_empty         that many fit if the owner has found it empty (unless an allocation fails)
 //
-// Synchronisation: the queues' own. What a worker that looks before it sleeps may miss: ready_work.hpp.
+// Synchronisation: the queues' own. ready_work.hpp argues what a worker that looks before it sleeps may miss.
 // Checked by model_check/schedulers/hive, on both. Tested by local_queue_test.cpp.
 #pragma once
 

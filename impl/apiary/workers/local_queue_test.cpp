@@ -40,7 +40,7 @@ protected:
     local_queue() {
         for (int i = 0; i != 10; ++i) nodes[i].number = i;
     }
-    // What does not fit goes to `posted`, or is refused.
+    // A node without room goes to `posted`, or is refused.
     [[nodiscard]] bool push(int i, bool accepts = true) {
         return queue.push(&nodes[i], [&](apiary::fifo_list<node>& rest) {
             if (accepts)

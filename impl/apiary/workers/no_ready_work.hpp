@@ -1,11 +1,10 @@
-// no_ready_work: the ready work of a worker whose tasks post to pools alone. It holds nothing, and
-// thieves find nothing.
+// no_ready_work: the ready work of a worker whose tasks post to pools alone. It holds nothing, and thieves find
+// nothing.
 //
-// When to use it. For workers that take one task at a time from their crew's pool. When not: where
-// tasks post to the worker that runs them; they would have no post_local.
+// When to use it. For workers that take one task at a time from their crew's pool. When not: if tasks post to the
+// worker that runs them; such workers have no post_local.
 //
-// Threads. As ready_work. Progress: constant time. Checked by model_check/schedulers/hive, as part
-// of compute workers.
+// Threads. As ready_work. Progress: constant time. Checked by model_check/schedulers/hive, as part of compute workers.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +15,7 @@
 
 namespace apiary {
 
-// What ready_work offers, without put, push and slot_is_vacant: a worker of it has no post_local.
+// The interface of ready_work without put, push and slot_is_vacant: its worker has no post_local.
 template <class Sync, class Task = task<Sync>>
 class no_ready_work {
 public:

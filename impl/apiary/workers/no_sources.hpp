@@ -1,12 +1,10 @@
-// no_sources: the sources of a worker that has none: what it runs comes from ready work and the
-// crew's pool.
+// no_sources: the sources of a worker that has none: its work comes from ready work and the crew's pool.
 //
-// When to use it. For workers without inbox and timers; and as the base of sources that have something else, which hide
-// what they do otherwise. A crew of them has no post_to.
+// When to use it. For workers without inbox and timers; and as the base of sources that have something else, and hide
+// the functions that they do otherwise. A crew of them has no post_to.
 //
-// Threads. The worker's own, but enter, open, leave and id: with the owner's mutex held.
-// The concept that this meets: worker_sources (concepts.hpp). Checked by model_check/schedulers/hive, as part of
-// compute workers.
+// Threads. The worker's own, except enter, open, leave and id: with the owner's mutex held. It meets worker_sources
+// (concepts.hpp). Checked by model_check/schedulers/hive, as part of compute workers.
 #pragma once
 
 #include <algorithm>
@@ -57,13 +55,13 @@ protected:
         const std::size_t there = kept_.size();
         for (std::size_t left = there; left > 0 && !self().owner().stopping(); --left) {
             task_type* t = kept_.pop_front();
-            if (t == nullptr) break;  // the one before has helped
+            if (t == nullptr) break;  // the task before it has helped, and so run this one
             self().run_task(t);
         }
         return there > 0;
     }
 
-    fifo_list<task_type> kept_;  // there was no memory to share them, or the worker is leaving
+    fifo_list<task_type> kept_;  // kept if there was no memory to share them, or the worker is leaving
 
 private:
     unsigned id_ = 0;

@@ -1,5 +1,4 @@
-// worker_parameters: every number of a crew's workers that one might tune, in one place (seed 002
-// section 11).
+// worker_parameters: every number of a crew's workers that one might tune, in one place.
 #pragma once
 
 #include <cstddef>
@@ -11,29 +10,32 @@ struct worker_parameters {
     static constexpr std::int64_t for_ever = INT64_MAX;
     static constexpr std::size_t max_batch = 64;  // the largest global_batch
 
-    // Each number is at least 1, but looks_before_sleep, sleeps_after_long_yield, naps and timer_spin_ns may be 0.
-    // yield_pays_ns and nap_ns are at most a second. A front end's constructor refuses others (in_range.hpp).
+    // Each number is at least 1, except that looks_before_sleep, sleeps_after_long_yield, naps and timer_spin_ns may be
+    // 0. yield_pays_ns and nap_ns are at most a second. A front end's constructor refuses others (in_range.hpp).
     std::size_t local_budget = 64;  // due timers, or tasks of the private queue, before the next source's turn
     std::size_t global_batch = 16;  // tasks taken from the global pool at once, at most
     std::size_t pool_visits = 16;   // batches from it before the next source's turn, when nothing else waits there
     std::size_t global_probe_interval = 47;  // own tasks after which the deque's old end and the global pool are probed
-    std::int64_t probe_ns = 100'000;         // fewer while so many take longer than this
-    std::size_t first_looks = 4;  // a worker that had no own task looks at the clock behind so many, and as many more
+    std::int64_t probe_ns = 100'000;         // fewer while that many take longer than this
+    // a worker that had no own task looks at the clock after this many, and after as many more
+    std::size_t first_looks = 4;
     unsigned steal_rounds = 2;    // passes over the victims before a worker gives up
     unsigned looks_before_sleep = 1;  // further turns, each after a yield, of a worker that found nothing
     bool sleeps_after_one = true;     // but none of a worker that ran at most one task while all others sleep,
     bool lets_poster_go_on = true;    // unless it displaced the poster that woke it
-    // A yield that takes longer than long_yield_ns, and longer than yield_pays_ns for each task that came meanwhile, means that
-    // others want the processor: the worker then does without, for at most so many sleeps.
+    // A yield that takes longer than long_yield_ns, and longer than yield_pays_ns for each task that came meanwhile,
+    // means that the processor is contended: the worker then skips its yields, for at most this many sleeps.
     std::int64_t long_yield_ns = 100'000;
     std::int64_t yield_pays_ns = 5'000;  // about what a wake costs
     unsigned sleeps_after_long_yield = 1000;
-    unsigned naps = 16;               // of a worker that was woken in vain beside another that runs, before it sleeps;
-    std::int64_t nap_ns = 50'000;     // how long each is, and a task alone in a slot waits for a thief at most
-    std::int64_t search_ns = 50'000;  // so long posts count on a worker that was woken to look
-    std::int64_t timer_spin_ns = 0;   // so long before a timer is due a worker watches the clock and does not sleep
+    // timed parks after a spurious wake beside another worker that is awake, before a sleep;
+    unsigned naps = 16;
+    // the length of each, and the longest that a task alone in a slot waits for a thief
+    std::int64_t nap_ns = 50'000;
+    std::int64_t search_ns = 50'000;  // how long posts rely on a worker that was woken to look
+    std::int64_t timer_spin_ns = 0;   // this long before a timer is due a worker watches the clock and does not sleep
     std::size_t short_deque = 64;     // up to this length the old end's turn comes at every probe,
-    std::size_t long_deque_probes = 16;  // above, once in so many
+    std::size_t long_deque_probes = 16;  // above, once in this many
 };
 
 }  // namespace apiary

@@ -1,7 +1,7 @@
-// task_runner: runs or drops jobs, which free themselves, and keeps the books. One for each worker.
+// task_runner: runs or drops jobs, which free themselves, and counts them. One for each worker.
 //
 // Threads.  run, drop: the worker's. The counts: any thread.
-// Progress. What the task needs, and a constant.
+// Progress. The task's own, plus a constant.
 // Tested by the hive's tests (hive_stop_test, hive_logic_test).
 #pragma once
 
@@ -13,17 +13,17 @@
 
 namespace apiary {
 
-// Called on the worker, with what left a task. What leaves the handler itself ends the program.
+// Called on the worker, with the exception that left a task. An exception that leaves the handler ends the program.
 using exception_handler = std::function<void(std::exception_ptr)>;
 
 template <class Sync>
 class task_runner {
 public:
-    // The handler outlives it.
+    // The handler must outlive the runner.
     explicit task_runner(const exception_handler& handler) : handler_(handler) {}
 
-    // An exception ends the task, not the worker; it is counted, and told to the handler when there is one. Inlined, whatever the
-    // compiler thinks of the many callers: a call more is a tenth of the shortest task's cost.
+    // An exception ends the task, not the worker; it is counted, and passed to the handler if there is one. Inlined,
+    // whatever the compiler thinks of the many callers: another call costs a tenth of the shortest task.
     [[gnu::always_inline]] void run(job<Sync>* t, any_worker* by) {
         job_end how = job_end::run;
         try {

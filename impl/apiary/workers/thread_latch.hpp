@@ -1,14 +1,14 @@
-// thread_latch: the same for a thread that is no worker: it blocks until so many have counted down,
-// and runs nothing meanwhile.
+// thread_latch: a latch for a thread that is no worker: it blocks until a number of others have counted down, and runs
+// nothing meanwhile.
 //
-// When to use it. Where a thread outside a crew needs what jobs make. When not: inside a job, whose
-// worker would be lost to the others: latch, and help_until.
+// When to use it. If a thread outside a crew needs the results of jobs. When not: inside a job, which would block its
+// worker; use latch and help_until.
 //
-// Threads.   count_down: any, `count` times in all. wait: one that keeps it alive.
+// Threads.   count_down: any, `count` times in all. wait: one thread that keeps the latch alive.
 // Progress.  Both take a mutex.
-// Lifetime.  It may be gone as soon as wait returns. The last count holds the mutex while it notifies,
-//            and wait returns with the mutex taken after that: what is left of the count is the end of
-//            an unlock, which may overlap with the destructor of a mutex.
+// Lifetime.  It may be gone as soon as wait returns. The last count holds the mutex while it notifies, and wait returns
+//            with the mutex taken after that: the rest of the count is the end of an unlock, which may overlap with the
+//            destructor of a mutex.
 //
 // Checked by model_check/workers/help_check.cpp. Tested by help_test.cpp.
 #pragma once
@@ -41,7 +41,7 @@ public:
 private:
     typename Sync::mutex mutex_;
     typename Sync::condvar open_;
-    std::uint32_t count_;  // by mutex_
+    std::uint32_t count_;  // guarded by mutex_
 };
 
 }  // namespace apiary

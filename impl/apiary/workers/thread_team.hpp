@@ -1,12 +1,12 @@
 // thread_team: the threads of a scheduler: it starts them, and waits until they have ended.
 //
-// When to use it. As `Parts::threads` of a front end (front_end.hpp), which knows no other way to a thread. A test or a checker
-// puts another team in its place, with the same calls: whoever runs the bodies then, the scheduler is whole. When not: for
-// threads that no scheduler owns.
+// When to use it. As `Parts::threads` of a front end (front_end.hpp), which gets every thread from it. A test or a
+// checker may use another team with the same calls, and the scheduler is whole, whatever runs the bodies then. When
+// not: for threads that no scheduler owns.
 //
-// Threads. One at a time: the owner sees to that.
-// Errors.  start, start_all: std::system_error where a thread cannot be started or bound to its processor, std::bad_alloc.
-//          A thread that was started before stays in the team.
+// Threads.  One at a time; the owner sees to that.
+// Errors.   start, start_all: std::system_error if a thread cannot be started or bound to its processor,
+//           std::bad_alloc. Threads that were started before stay in the team.
 // Lifetime. Precondition of the destructor: join or detach was called after the last start. Otherwise the program ends.
 #pragma once
 
@@ -18,11 +18,11 @@
 
 namespace apiary {
 
+inline constexpr int any_processor = -1;
+
 class thread_team {
 public:
-    static constexpr int any_processor = -1;
-
-    // Starts a thread that runs `body`, on the given processor alone where one is named.
+    // Starts a thread that runs `body`, bound to the given processor if one is named.
     template <class Body>
     void start(Body body, int processor = any_processor) {
         threads_.emplace_back(std::move(body));
@@ -43,8 +43,8 @@ private:
     std::vector<std::thread> threads_;
 };
 
-// Calls start_one(i) for each i below n. If one throws: calls stop(), which makes the bodies return, waits for those that were
-// started, and throws on.
+// Calls start_one(i) for each i below n. If one throws, calls stop(), which makes the bodies return, waits for the
+// threads that were started, and rethrows.
 template <class Team, class StartOne, class Stop>
 void start_all(Team& team, unsigned n, StartOne start_one, Stop stop) {
     try {

@@ -1,9 +1,7 @@
-// trace: what a worker did and when, for Perfetto or chrome://tracing. Off, it is no code and no
-// memory.
+// trace: what a worker did and when, for Perfetto or chrome://tracing. Switched off, it is no code and no memory.
 //
-// Threads. Every call: the worker's own, but write() and left_out(): one thread, when the scheduler
-// has ended.
-// Memory.  At most max_events for each worker; later ones are counted and left out.
+// Threads. Every call: the worker's own, except write() and left_out(): one thread, after the scheduler has ended.
+// Memory.  At most max_events for each worker; later events are counted and left out.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +28,8 @@ public:
 
     std::size_t left_out() const { return left_out_; }
 
-    // The events of one worker, as elements of Chrome's traceEvents, on the track of this number; each ends with a comma.
+    // Writes this worker's events as elements of Chrome's traceEvents, on the track of this number; each ends with a
+    // comma.
     void write(std::ostream& out, unsigned track, const char* kind_of_worker, unsigned worker) const {
         out << R"({"name":"thread_name","ph":"M","pid":1,"tid":)" << track << R"(,"args":{"name":")" << kind_of_worker
             << " worker " << worker << "\"}},\n";

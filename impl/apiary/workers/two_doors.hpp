@@ -1,16 +1,15 @@
-// two_doors: when a stop of a scheduler may end its crews, if what runs must be able to post to its
-// end. The outer door, for posts of other threads, closes at the stop. The inner one, for posts of
-// work that lives, closes when nothing lives any more.
+// two_doors: when a stop may end a scheduler's crews, if running work must be able to post until its end. The outer
+// door, for posts of other threads, closes at the stop. The inner one, for posts of living work, closes when no work is
+// alive any more.
 //
-// When to use it. Where a draining stop lets continuations, successors or processes finish. When not:
-// where a stop refuses every post from then on (hive): closing the crew's pool does that.
+// When to use it. If a draining stop lets continuations, successors or processes finish. When not: if a stop refuses
+// every post from then on (hive); closing the crew's pool does that.
 //
-// What lives is what the front end says: it enters what no living work waits for, and leaves when
-// that has ended, run or dropped. A job that others wait for inside (latch), and so ends before
-// them, need not be entered: fork and join enters roots alone. One that may outlive the job that
-// posted it must be: a successor, a process, a continuation. The crews know nothing of this count: a
-// front end without two_doors pays nothing, and its owner's `stopping()` says that both doors are
-// closed.
+// The front end says which work is alive: work enters if no living work waits for it, and leaves when it has ended, run
+// or dropped. A job that others wait for inside (latch) ends before them, and need not enter: in fork and join only
+// roots enter. A job that may outlive the job that posted it must enter: a successor, a process, a continuation. The
+// crews know nothing of this count: a front end without two_doors pays nothing, and its owner's `stopping()` says that
+// both doors are closed.
 //
 //     outside post   if (!doors.enter()) refuse;  crew.post(…)
 //     living post    doors.enter_inside();  here.post_local(…)
@@ -18,21 +17,21 @@
 //     stop           if (doors.close()) end_the_crews();       // as a hive stops: pools, flag, wakes
 //     discard        (void)doors.close();  end_the_crews();    // both doors at once
 //
-// A post that the crew refuses behind enter (a discarding stop has ended it) leaves again.
+// If the crew refuses a post after its enter (a discarding stop has ended the crew), that post leaves again.
 //
 // Threads.   enter, close: any. enter_inside, leave: work that has entered and has not left.
-// Progress.  enter: lock-free. The rest: wait-free. One word for all; every call writes it.
+// Progress.  enter: lock-free. The rest: wait-free. All calls share one word.
 // Invariants
-//   I1  The word is twice the number of what lives, plus one from the stop on.
-//   I2  Once the stop has come and nothing lives, nothing ever lives again: enter refuses, and there is
-//       nothing to call enter_inside. One call of leave or close finds that, and it alone is told.
+//   I1  The word is twice the number of living pieces of work, plus one from the stop on.
+//   I2  Once the stop has come and nothing lives, nothing ever lives again: enter refuses, and no work is left to call
+//       enter_inside. One call of leave or close finds that, and it alone returns true.
 //
 // Synchronisation
-//   S1  leave: fetch_sub (release) -> the last leave, or close: the same word (acquire). What any work
-//       did is seen by the thread that ends the crews.
-//   enter and enter_inside need no order: the count itself decides, and the post behind it publishes.
+//   S1  leave: fetch_sub (release) -> the last leave, or close: the same word (acquire). The thread that ends the crews
+//       sees whatever any work did.
+//   enter and enter_inside need no order: the count itself decides, and the post after it publishes.
 //
-// Checked by model_check/workers/doors_check.cpp. Tested by doors_test.cpp. Source: seed 000, 001, 003.
+// Checked by model_check/workers/doors_check.cpp. Tested by doors_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -49,7 +48,7 @@ public:
     two_doors(const two_doors&) = delete;
     two_doors& operator=(const two_doors&) = delete;
 
-    // From outside. False: the outer door is closed.
+    // Called from outside. False: the outer door is closed.
     [[nodiscard]] bool enter() {
         std::uint64_t seen = word_.load(std::memory_order_relaxed);
         do {
@@ -57,13 +56,13 @@ public:
         } while (!word_.compare_exchange_weak(seen, seen + one, std::memory_order_relaxed, std::memory_order_relaxed));
         return true;
     }
-    // By what lives.
+    // Called by living work.
     void enter_inside() { word_.fetch_add(one, std::memory_order_relaxed); }
 
-    // True: it was the last behind the stop, and the caller ends the crews.
+    // True: this was the last living work after the stop, and the caller ends the crews.
     [[nodiscard]] bool leave() { return word_.fetch_sub(one, std::memory_order_acq_rel) == one + stopped; }  // S1
 
-    // True: nothing lived, and the caller ends the crews. A second call closes nothing.
+    // True: no work was alive, and the caller ends the crews. A second call closes nothing.
     [[nodiscard]] bool close() { return word_.fetch_or(stopped, std::memory_order_acquire) == 0; }  // S1
 
     // Hints, for reports.

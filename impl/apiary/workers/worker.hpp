@@ -1,35 +1,30 @@
-// worker: one worker of a crew: it finds ready work, runs it, shares it, steals, and sleeps when
-// there is none.
+// worker: one worker of a crew: it finds ready work, runs it, shares it, steals, and sleeps if there is none.
 //
-// When to use it. Through a crew, which makes its workers of one kind. What a kind adds, such as an
-// inbox and timers, comes in as its `sources`; events come in by the driver. The loop knows no
-// kinds.
+// When to use it. Through a crew, which makes its workers of one kind. A kind's own parts, such as an inbox and timers,
+// come in as its `sources`; events come in by the driver. The loop knows no kinds.
 //
 // One turn of run():
-//   1  what the driver has to tell, and what others have sent to this worker (sources.collect)
+//   1  the driver's events, and the messages of others to this worker (sources.collect)
 //   2  the sources' own tasks (sources.run_some)
 //   3  own tasks, then a batch of the crew's pool, in turns (fairness)
 //   4  a theft
-// A turn that found nothing is followed by a second look, a nap, or a sleep behind a last look at
-// every source (idle_policy, sleeper).
+// After a turn that found nothing come a second look, a nap, or a sleep after a last look at every source (idle_policy,
+// sleeper).
 //
-// The calls of the sources: worker_sources (concepts.hpp).
+// concepts.hpp lists the calls of the sources (worker_sources).
 //
-// Threads. run, post_local, help_until and the sources' calls: the thread that runs this worker. wake,
-//          claim, counters: any. id: as its sources say. enter_service, ask_to_leave: the worker table,
-//          with the owner's mutex held. drop_all: any, when no worker of the crew runs any more.
-// Progress. A turn runs a bounded number of tasks (parameters.hpp); wake and counters never block.
-// Invariants
-//   I1  No task is dropped but by a stop: when run() returns, all that this worker held was run,
-//       dropped so, or handed over.
-//   I2  A worker that blocks has announced its sleep, and has then looked at every source it may
-//       take from (sleeper).
+// Threads.  run, post_local, help_until and the sources' calls: the thread that runs this worker. wake, claim,
+//           counters: any. id: as its sources say. enter_service, ask_to_leave: the worker table, with the owner's
+//           mutex held. drop_all: any, when no worker of the crew runs any more.
+// Progress. A turn runs a bounded number of tasks (parameters.hpp); wake and counters never block. Invariants
+//   I1  Only a stop drops tasks: when run() returns, every task that this worker held was run, handed over, or dropped
+//       by a stop.
+//   I2  A worker that blocks has announced its sleep, and has then looked at every source from which it may take
+//       (sleeper).
 //
 // Checked by model_check/schedulers/hive; tested by the hive's tests and crew_test.cpp. Stressed by
-// stress/schedulers/hive. Not modelled: the yield and the second look, the timed yields, the
-// processor of the waker.
-// Source: seed 002 section 2.3. Where it departs from the seed's listing, and why: DECISIONS.md D5,
-// D6, D8, D9, D31, D55, D71.
+// stress/schedulers/hive. Not modelled: the yield and the second look, the timed yields, the processor of the waker.
+// Decisions: impl/DECISIONS.md D5, D6, D8, D9, D31, D55, D71.
 #pragma once
 
 #include <algorithm>
@@ -82,8 +77,8 @@ public:
     worker(const worker&) = delete;
     worker& operator=(const worker&) = delete;
 
-    // Until the crew is stopped or this worker is detached. At the end every task this worker held was run, dropped or handed
-    // over. A worker that gets no memory for its own books ends the program.
+    // Returns when the crew is stopped or this worker is detached. Then every task that this worker held was run,
+    // dropped or handed over. If there is no memory for the worker's own books, the program ends.
     void run() noexcept {
         while (!owner_.stopping() && !leaving()) {
             if (turn())
@@ -109,8 +104,8 @@ public:
     }
     bool leaving() const { return leaving_.load(std::memory_order_relaxed); }
 
-    // From a task on this worker, of a kind that has ready work. False: the crew has been stopped, and the task is still the
-    // caller's.
+    // Called from a task on this worker, of a kind that has ready work. False: the crew has been stopped, and the task
+    // is still the caller's.
     [[nodiscard]] bool post_local(task_type* t) {
         if (owner_.stopping()) return false;
         if (!ready_.slot_is_vacant()) return post_in_front(t);
@@ -120,8 +115,8 @@ public:
         return true;
     }
 
-    // From a task on this worker: until the latch is open, which names this worker, it runs others, while `may_help()` says so.
-    // helping.hpp has the rest.
+    // Called from a task on this worker: runs other jobs until the latch, which names this worker, is open, as long as
+    // `may_help()` is true. helping.hpp has the rest.
     template <class MayHelp>
     void help_until(latch<worker>& l, MayHelp may_help) {
         helping<worker>::until(*this, l, may_help);
@@ -129,7 +124,7 @@ public:
 
     unsigned index() const { return index_; }
     unsigned id() const { return sources().id(); }
-    // The same, from its own thread, also while it leaves.
+    // The id in service, for the worker's own thread, also while it leaves.
     unsigned incarnation() const { return sources().incarnation(); }
     typename Crew::owner_type& owner() { return owner_; }
     const typename Crew::owner_type& owner() const { return owner_; }
@@ -139,14 +134,15 @@ public:
     ready_type& ready() { return ready_; }
     sources_type& sources() { return *this; }
     const sources_type& sources() const { return *this; }
-    // By the thread that has claimed it, or that opens the latch at which it waits.
+    // Called by the thread that has claimed this worker, or that opens the latch at which it waits.
     void wake() {
         if constexpr (!sync::checked) waker_processor_.store(parts::processor(), std::memory_order_relaxed);
         driver_.wake();
     }
-    // Any thread's. True: it slept, and the caller must wake it.
+    // Any thread. True: it slept, and the caller must wake it.
     [[nodiscard]] bool claim() { return sleeper_.claim(); }
-    // By a task on it: its next own task is the oldest, as long as tasks are long (fairness.hpp); else it is the newest.
+    // Called by a task on it. True: as long as tasks are long, its next own task is the oldest (fairness.hpp); else the
+    // newest.
     bool takes_its_oldest() const { return fairness_.oldest_first(); }
     const task_runner<sync>& books() const { return runner_; }
     worker_tallies<sync>& tallies() { return tallies_; }
@@ -168,21 +164,22 @@ public:
                 .timer_lateness_max_ns = tallies_.timer_lateness_max_ns.get(),
                 .timers_pending = sources().pending()};
     }
-    const trace& events() const { return trace_; }  // when the crew has ended
+    const trace& events() const { return trace_; }  // after the crew has ended
 
-    // When no worker of the crew runs any more: what this one never ran, or was posted to it behind its end.
+    // When no worker of the crew runs any more: drops the tasks that this one never ran, and those posted to it after
+    // its end.
     void drop_all() {
         sources().drop_all();
         while (task_type* t = next_own()) drop(t);
     }
 
-    // What run() is made of, for checks of one handshake: a crew that also ends has too many behaviours.
+    // The parts of run(), for checks of one handshake: a crew that also ends has too many behaviours.
     bool turn_once() { return turn(); }  // false: there was nothing to do
     void sleep_once() { sleep(); }
 
     // For the sources. `left_more`: the caller has taken the task from among others, or has just made others visible.
-    // Then, or when posts have counted on this worker's search, the next worker is woken before the task runs, since it may
-    // take long.
+    // Then, or if posts have relied on this worker's search, it wakes the next worker before the task runs, since the
+    // task may take long.
     [[gnu::always_inline]] void run_task(task_type* t, bool left_more = false) {
         if (left_more || sleeper_.owes_a_look()) [[unlikely]]
             wake_the_next(left_more);
@@ -194,8 +191,9 @@ public:
     void drop(task_type* t) { runner_.drop(t, this); }
 
 private:
-    // False when there was nothing to do. Whatever there is of a kind, at least one of it runs, and no more than the parameters
-    // allow: this bounds how long the others wait (schedulers/hive/README.md, "How long a task waits").
+    // False if there was nothing to do. If there is work of a kind, it runs at least one task of that kind and no more
+    // than the parameters allow: this bounds how long the others wait (schedulers/hive/README.md, "How long a task
+    // waits").
     bool turn() {
         driver_.poll();
         sources().collect();
@@ -204,7 +202,8 @@ private:
         return worked || steal();
     }
 
-    // The newest task takes the place of the one before. Out of line: a call in post_local would make it save registers for it.
+    // The newest task takes the former one's place. Out of line: a call in post_local would make that save registers
+    // for it.
     [[gnu::noinline]] bool post_in_front(task_type* t) {
         task_type* before = ready_.take_slot();
         if (before != nullptr && !ready_.push(before, overflow())) [[unlikely]] {
@@ -217,7 +216,7 @@ private:
         return true;
     }
 
-    // For pushes that find no room.
+    // For a push that finds no room.
     auto overflow() {
         return [this](fifo_list<task_type>& tasks) { return post_overflow(tasks); };
     }
@@ -226,8 +225,8 @@ private:
         return crew_.post_list(tasks);
     }
 
-    // What it has posted or taken for itself, and others may steal: the newest first, until the old end's turn has
-    // come, or something for this worker alone.
+    // Runs tasks that it has posted or taken for itself, and that others may steal: the newest first, until the old
+    // end's turn has come, or work for this worker alone.
     bool run_own() {
         if (fairness_.oldest_first() && run_oldest_own()) {
             fairness_.end_interval(owner_.now_ns());
@@ -262,7 +261,8 @@ private:
         return 0;
     }
 
-    // The same at an end, where time does not matter; out of line, so that the loop above stays what it is.
+    // The next own task at the worker's end, where time does not matter. Out of line, so that the loop above does not
+    // change.
     [[gnu::noinline]] task_type* next_own() {
         task_type* t = ready_.take_slot();
         if (t == nullptr && !ready_.pop(t)) return nullptr;  // a thief was faster: what pop has read is the thief's
@@ -278,8 +278,9 @@ private:
         return true;
     }
 
-    // The pool's turn lasts for several visits while nothing comes for this worker alone, and there is no own work, or only long
-    // tasks: beside those, or long ones of the sources, one visit for each of their turns would be little.
+    // The pool's turn lasts for several visits as long as nothing comes for this worker alone, and there is no own
+    // work, or only long tasks: beside those, or long tasks of the sources, one visit for each of their turns would be
+    // too little.
     bool run_own_and_pool() {
         bool worked = false, behind_own = false;
         for (std::size_t visits = crew_.parameters().pool_visits;;) {
@@ -292,11 +293,11 @@ private:
         }
     }
 
-    // One task while there is own work, which it would otherwise wait behind; else a batch.
+    // One task while there is own work, which that task would otherwise wait behind; else a batch.
     bool run_from_pool() { return !crew_.pool().looks_empty() && !owner_.stopping() && take_from_pool(); }
     bool take_from_pool() {
         std::array<task_type*, max_batch> batch;
-        // No more than can be made stealable; the first one runs at once.
+        // Takes no more than can be made stealable; the first task runs at once.
         const std::size_t most =
             ready_.waits() ? 1 : std::min({crew_.parameters().global_batch, max_batch, ready_type::max_room});
         const std::size_t n = crew_.pool().take(std::span(batch).first(most), crew_.table().size());
@@ -305,7 +306,8 @@ private:
         if constexpr (trace::on) trace_.instant(trace::kind::batch, owner_.now_ns(), n);
         // The producer's core wrote them last: ask for all their lines at once.
         for (std::size_t i = 0; i < n; ++i) __builtin_prefetch(batch[i]);
-        // All but the first become stealable before it runs, and the owner pops them in the order they were posted.
+        // All but the first become stealable before that one runs, and the owner pops them in the order in which they
+        // were posted.
         if (n > 1 && !ready_.push_all(std::span<task_type* const>(batch).subspan(1, n - 1)))
             for (std::size_t i = n; i-- > 1;) sources().keep(batch[i]);  // no memory: this worker runs them itself
         if (n > 1) fairness_.took_a_batch(n - 1);
@@ -313,7 +315,7 @@ private:
         return true;
     }
 
-    // `any`: also the newest task of a worker that may be about to take it.
+    // `any`: takes also the newest task of a worker that may be about to take it.
     bool steal(bool any = false) {
         if constexpr (!ready_type::shared) return false;
         const auto& peers = crew_.table();
@@ -330,7 +332,7 @@ private:
                     sync::reach("worker.stole");
                     tallies_.stolen.add(1 + moved);
                     if constexpr (trace::on) trace_.instant(trace::kind::steal, owner_.now_ns(), victim);
-                    run_task(stolen, moved != 0);  // they were in no queue for a moment: nobody may have seen them
+                    run_task(stolen, moved != 0);  // they were in no queue for a moment, so perhaps no look saw them
                     return true;
                 }
                 contended |= status == steal_status::lost_race;
@@ -340,9 +342,9 @@ private:
         return false;
     }
 
-    // A sleep ends some 50 us late; a program that wants less pays in processor time, up to timer_spin_ns for each deadline.
-    // The worker is awake meanwhile: it is not woken for a post, and sees it here. False: there is time to sleep, or no timer to
-    // watch for, and events would wait for ever.
+    // A sleep ends some 50 us late. A program that wants less pays in processor time, up to timer_spin_ns for each
+    // deadline. The worker is awake meanwhile: no post wakes it, and it sees the posts here. False: there is time to
+    // sleep, or no timer to watch for, and events could wait for ever.
     bool watch_the_clock(std::int64_t deadline, std::int64_t spin_ns) {
         if (deadline == driver_type::forever || spin_ns == 0 || deadline - owner_.now_ns() > spin_ns) return false;
         while (owner_.now_ns() < deadline && !work_visible()) sync::relax();
@@ -352,7 +354,7 @@ private:
     void sleep() {
         sleep_unless([this] { return work_visible(); });
     }
-    // `look`: at all that would be a reason to stay awake.
+    // `look`: looks at everything that would be a reason to stay awake.
     template <class Look>
     void sleep_unless(Look look) {
         const std::int64_t deadline = sources().next_deadline(), spin_ns = crew_.parameters().timer_spin_ns;
@@ -384,7 +386,8 @@ private:
     auto others_sleep() const {
         return [this] { return crew_.sleepers().asleep() + 1 >= crew_.table().size(); };
     }
-    // The wake that ended its last sleep came from this processor, so the thread that woke it waits for the processor.
+    // True if the wake that ended its last sleep came from this processor: the thread that woke it waits for the
+    // processor.
     auto displaced_waker() const {
         return [this] {
             if constexpr (sync::checked) return false;
@@ -400,10 +403,10 @@ private:
         idle_.yielded(owner_.now_ns() - from, runner_.tasks_run());
     }
 
-    // Every source that this worker may take from. Timers are in the deadline of the sleep.
+    // Every source from which this worker may take. Timers are in the deadline of the sleep.
     bool work_visible() const {
         return sources().visible() || shared_work_visible() || owner_.stopping() ||
-               leaving();  // a poll may have met the wake that came with it
+               leaving();  // a poll may have met the wake that came with the order to leave
     }
 
     [[gnu::noinline]] void wake_the_next(bool left_more) {
@@ -411,7 +414,7 @@ private:
         if (left_more) crew_.wake_one();
     }
 
-    // After found_work: posts have counted on this worker until now.
+    // After found_work: posts have relied on this worker until now.
     bool more_to_take() const {
         fence_against_pushers();
         return shared_work_visible();
@@ -420,7 +423,7 @@ private:
         if constexpr (ready_type::shared) sleeper_.fence_against_pushers([this] { return crew_.table().size(); });
     }
 
-    // What any worker may take.
+    // Work that any worker may take.
     bool shared_work_visible() const {
         if (sync::recheck("worker.pool") && !crew_.pool().looks_empty()) return true;
         const auto& peers = crew_.table();
@@ -435,11 +438,11 @@ private:
         if constexpr (requires { driver_.end_sources(); }) driver_.end_sources();
     }
 
-    // After a detach: all that this worker holds goes to the others, the oldest first. False: a stop has closed
-    // their doors, and what is left here is this worker's to end.
+    // After a detach: hands all tasks of this worker to the others, the oldest first. False: a stop has closed their
+    // doors, and this worker must end the rest.
     bool hand_over() {
         end_event_sources();
-        // Posts have counted on this worker's search, if it was searching: it is passed on below.
+        // If this worker was searching, posts have relied on it; the search is passed on below.
         const bool searched = sleeper_.found_work();
         if (!sources().hand_over_timed()) return false;
         while (task_type* t = next_own()) sources().keep(t);
@@ -451,7 +454,7 @@ private:
         return true;
     }
 
-    // After the stop: everything that this worker holds, and what is left in the pool, is run or dropped.
+    // After the stop: runs or drops everything that this worker holds, and what is left in the pool.
     void finish() {
         end_event_sources();
         sources().close();
@@ -460,7 +463,7 @@ private:
             if (t == nullptr) t = next_own();
             if (t == nullptr) t = crew_.pool().take_one();
             if (t == nullptr) {
-                // Posts are refused by now, so what others still hold only gets less.
+                // Posts are refused by now, so the others' work only shrinks.
                 if (!owner_.discarding() && steal(true)) continue;
                 break;
             }
@@ -469,7 +472,7 @@ private:
             else
                 run_task(t);
         }
-        (void)sleeper_.found_work();  // leave the idle set as a running worker
+        (void)sleeper_.found_work();  // leaves the idle set as a running worker
     }
 
     // A driver that asks for the clock gets the owner's.
@@ -480,7 +483,7 @@ private:
             return driver_type();
     }
 
-    // This worker's own.
+    // Only this worker uses the following.
     Crew& crew_;
     typename Crew::owner_type& owner_;
     const unsigned index_;
@@ -492,9 +495,9 @@ private:
     worker_tallies<sync> tallies_;
     [[no_unique_address]] trace trace_;
 
-    // Other threads use these, too.
+    // Other threads use the following, too.
     static constexpr int unknown_processor = -1;
-    typename sync::template atomic<int> waker_processor_;  // of the wake that ended the last sleep; a hint
+    typename sync::template atomic<int> waker_processor_;  // from which the wake came that ended the last sleep; a hint
     typename sync::template atomic<bool> leaving_;
     driver_type driver_;
     ready_type ready_;

@@ -1,23 +1,21 @@
 // worker_table: the workers of a crew, in fixed slots that any thread indexes without a lock.
 //
-// When to use it. Once for each crew. A slot gets its worker once and keeps it until the end. A
-// worker that is detached goes out of service, and the next attach takes it into service again,
-// under a new id. So no reader ever meets a freed or moved worker (A09), and a wake that comes too
-// late falls on a driver that still exists.
+// When to use it. Once for each crew. A slot gets its worker once and keeps it until the end. A detached worker goes
+// out of service, and the next attach takes it into service again, under a new id. So no reader ever meets a freed or
+// moved worker (exhibit A09), and a wake that comes too late reaches a driver that still exists.
 //
 // Threads.   size, operator[], find: any. The rest: with the mutex of the crew's owner held.
 // Progress.  size, operator[], find: wait-free.
-// Ids.       slot + id_stride * life. The first workers are 0, 1, 2, …; an id comes back when its
-//            slot has been attached 2^23 times.
+// Ids.       slot + id_stride * life. The first workers are 0, 1, 2, …; an id comes back after its slot has been
+//            attached 2^23 times.
 //
 // Invariants
 //   I1  workers_[s] is written once, before used_ exceeds s.
-//   I2  A slot is given again only after its worker has left: its queues are empty, and its run()
-//       is about to return.
+//   I2  A slot is given again only after its worker has left: its queues are empty, and its run() is about to return.
 //
 // Synchronisation
-//   S1  attach: store used_ (release) -> size: load (acquire). Publishes the worker. A thread
-//       that knows of a worker from the idle set's word has it from there (idle_set S1).
+//   S1  attach: store used_ (release) -> size: load (acquire). Publishes the worker. A thread that learns of a worker
+//       from the idle set's word sees it through that word (idle_set S1).
 //
 // Checked by model_check/schedulers/hive/{hive_attach,hive_logic}_check.cpp.
 #pragma once
@@ -30,10 +28,10 @@
 namespace apiary {
 
 enum class detach_result {
-    detached,        // it is leaving: later posts to it are refused, and what it holds goes to the others
-    unknown_worker,  // there is none of that id, or it was detached before
-    main_worker,     // it is the one on the thread of run(), which stays
-    last_worker,     // no other could run what is posted for this kind
+    detached,        // it is leaving: later posts to it are refused, and the other workers get its work
+    unknown_worker,  // no worker has that id, or it was detached before
+    main_worker,     // it runs on the thread of run(), and stays
+    last_worker,     // no other worker could run the posts for this kind
     stopped,         // the whole scheduler is ending
 };
 
@@ -52,14 +50,14 @@ public:
         for (unsigned s = 0; s < n; ++s) Sync::destroy((*this)[s]);
     }
 
-    // Slots that have a worker, in service or not.
+    // How many slots have a worker, in service or not.
     unsigned size() const { return used_.load(std::memory_order_acquire); }  // S1
     Worker* operator[](unsigned slot) const { return workers_[slot].read(); }
 
     // The worker of this id's slot, or null. Its sources know whether it has the id now.
     Worker* find(unsigned id) const { return id % id_stride < size() ? (*this)[id % id_stride] : nullptr; }
 
-    // Null when every slot is in service. Passes on what the worker's constructor throws.
+    // Null if every slot is in service. Lets out what the worker's constructor throws.
     template <class Crew>
     Worker* attach(Crew& crew) {
         const unsigned used = size();
@@ -81,7 +79,7 @@ public:
         return worker;
     }
 
-    // Asks the worker to leave. `least` stay.
+    // Asks the worker to leave. At least `least` workers stay.
     detach_result detach(unsigned id, unsigned least) {
         Worker* worker = find(id);
         if (worker == nullptr || worker->id() != id || service_[id % id_stride] != service::in)
@@ -93,12 +91,11 @@ public:
         return detach_result::detached;
     }
 
-    // The worker holds nothing any more.
+    // The worker holds no work any more.
     void left(unsigned slot) {
         if (service_[slot] == service::leaving) service_[slot] = service::out;
     }
 
-    bool in_service(unsigned slot) const { return service_[slot] == service::in; }
     unsigned serving() const { return serving_; }
 
 private:
@@ -106,7 +103,7 @@ private:
 
     std::array<typename Sync::template cell<Worker*>, max_workers> workers_;
     typename Sync::template atomic<unsigned> used_;
-    // By the mutex of the crew's owner.
+    // Guarded by the mutex of the crew's owner.
     std::array<service, max_workers> service_{};
     std::array<unsigned, max_workers> lives_{};
     unsigned serving_ = 0;

@@ -1,4 +1,4 @@
-"""What racing a scheduler with each rule of its workers off has shown: ablation.csv, the verdict of each rule, the table."""
+"""The results of races in which each rule of a scheduler's workers was switched off: ablation.csv, each rule's verdict, the table."""
 
 from __future__ import annotations
 

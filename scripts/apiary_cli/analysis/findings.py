@@ -1,4 +1,4 @@
-"""What a batch says against its subject without being asked: a control on the wrong side of 1, and two modes.
+"""Findings: signs in a batch that a subject is wrong: a control on the wrong side of 1, and two modes.
 
 Both are red, unless `bench/contract/expected_findings.csv` lists them with a reason. A listed one that shows no trace in a
 batch that could have shown it is red as well: its line is to be removed. Two modes that one batch shows and another one

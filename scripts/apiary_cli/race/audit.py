@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Callable
 
 from ..base import proc
-from . import plausible, rounds
+from . import rounds, row_checks
 from .plans import Point
 from .subjects import Arm
 
@@ -137,7 +137,7 @@ def too_short(
     used = done.cpu_seconds - START_CPU_S - 1.5 * arm.subject.start_cpu_s - beside
     if row["cpu_ns"] and blocks * cpu < LEAST_SHARE * (used - serially * cpu):
         return f"{blocks} blocks claim {blocks * cpu:.3f} s of processor time, the process used {done.cpu_seconds:.3f} s"
-    if used > plausible.BUSY * plausible.processors(point, workers) * (claimed + serially * wall):
+    if used > row_checks.BUSY * row_checks.processors(point, workers) * (claimed + serially * wall):
         return f"{blocks} blocks claim to have lasted {claimed:.3f} s, the process used {done.cpu_seconds:.3f} s of processor time"
     # Where a block is many iterations, a busy machine may keep the main thread waiting between them.
     held = not disturbed or not ("tasks" in point.scenario.parameters or point.scenario.answer_first)
@@ -235,7 +235,7 @@ def due(race: rounds.Race) -> list[tuple[Arm, Point]]:
 
 def look_of(point: Point) -> tuple[str, Callable[[rounds.Race, Point, Arm], str | None]] | None:
     """How its figures are asked; None where they are not."""
-    if plausible.of_blocks(point):
+    if row_checks.of_blocks(point):
         return "totals", totals
     return ("pause", paused) if point.scenario.open_loop or point.scenario.name == "timer_lateness" else None
 

@@ -1,4 +1,4 @@
-"""Who else used the machine during a run: pressure (PSI) and foreign CPU time."""
+"""How much others used the machine during a run: pressure (PSI) and foreign CPU time."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """A result folder: reserved as results/DATE-HOST.unfinished when a run begins, renamed to results/DATE-HOST when it is
-whole. What has not that name is whole; what has it can be resumed, and neither report nor compare take it."""
+whole. A folder called unfinished can be resumed; report and compare refuse it."""
 
 from __future__ import annotations
 

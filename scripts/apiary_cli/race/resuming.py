@@ -1,4 +1,4 @@
-"""What an unfinished race leaves on the disk after each round, and what of it must be the same when it goes on."""
+"""The state that an unfinished race leaves on the disk after each round, and the parts that must be the same when it goes on."""
 
 from __future__ import annotations
 

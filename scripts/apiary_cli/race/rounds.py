@@ -20,7 +20,7 @@ from typing import Callable, Iterator
 from ..base import proc, stats
 from ..base.errors import Stopped
 from ..base.say import warn
-from . import disturbance, histogram, planfile, plausible, quota, subjects, tables
+from . import disturbance, histogram, planfile, quota, row_checks, subjects, tables
 from .eta import Eta
 from .metrics import unit_of
 from .plans import Plan, Point
@@ -166,8 +166,8 @@ def once(
     )
     done = run_subject(race, point, words, folder, padding, watch)
     found = disturbance.between(before, disturbance.sample())
-    asked = plausible.Asked(blocks, warmup, point.workers or race.workers, release.posts, release.last_ns)
-    seen = plausible.Seen(done.seconds, done.cpu_seconds, arm.subject.start_cpu_s) if held and not race.believe else None
+    asked = row_checks.Asked(blocks, warmup, point.workers or race.workers, release.posts, release.last_ns)
+    seen = row_checks.Seen(done.seconds, done.cpu_seconds, arm.subject.start_cpu_s) if held and not race.believe else None
     row, buckets = subjects.judge(done, point, race.workers, seed, asked, seen), []
     if hist and row["status"] == "ok":
         try:

@@ -1,4 +1,4 @@
-"""Subjects: finding them, asking who they are, running them, and judging the row they print."""
+"""Subjects: finds them, asks each for its name and version, runs it, and judges the row that it prints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..base import building, proc, repo
 from ..base.errors import Fault, tail, unknown
-from . import ledger, plausible, tables
+from . import ledger, row_checks, tables
 from .plans import RUNNERS, Point
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}")
@@ -86,18 +86,18 @@ def introduce(program: Path) -> Subject:
         raise refused(program, f"is refused: --version tells no {lacking}", cause)
     if not NAME.fullmatch(name) or name.endswith(ARMS):
         cause = f"a name is at most 40 letters, digits and _ . + -, and does not end with {' or '.join(ARMS)}"
-        raise refused(program, f"is refused: it calls itself {plausible.shown(name)}", cause)
+        raise refused(program, f"is refused: it calls itself {row_checks.shown(name)}", cause)
     for key, value in fields.items():
         if len(value) > 1000 or any(ord(c) < 32 for c in value):
             cause = "a line of at most 1000 printable characters is expected"
-            raise refused(program, f"is refused: its {key} is {plausible.shown(value)}", cause)
+            raise refused(program, f"is refused: its {key} is {row_checks.shown(value)}", cause)
     listed = run([program, "--list"], timeout=30)
     if not listed.ok:
         raise refused(program, f"--list {listed.how()}", tail(listed.err))
     scenarios = tuple(listed.out.split())
     strange = next((one for one in scenarios if not SCENARIO.fullmatch(one)), None)
     if strange:
-        raise refused(program, f"is refused: it lists {plausible.shown(strange)}", "one scenario's name on each line is expected")
+        raise refused(program, f"is refused: it lists {row_checks.shown(strange)}", "one scenario's name on each line is expected")
     own = (repo.ROOT / "impl" / "apiary" / "schedulers" / name.replace("-", "_")).is_dir()
     return Subject(*fields.values(), program, scenarios, own, max(done.cpu_seconds, listed.cpu_seconds))
 
@@ -201,7 +201,7 @@ def parse_output(text: str) -> tuple[dict[str, str] | None, str]:
     if not rows:
         return None, "it printed nothing"
     if rows[0] != tables.SUBJECT:
-        return None, f"the header is not that of CSV.md: {plausible.shown(','.join(rows[0]), 120)}"
+        return None, f"the header is not that of CSV.md: {row_checks.shown(','.join(rows[0]), 120)}"
     if len(rows) != 2:
         return None, f"{len(rows) - 1} rows instead of one"
     if len(rows[1]) != len(tables.SUBJECT):
@@ -211,14 +211,14 @@ def parse_output(text: str) -> tuple[dict[str, str] | None, str]:
 
 def flaw(row: dict[str, str], point: Point, workers: int, seed: int) -> str:
     """What is wrong with a row's form, or an empty string."""
-    found = plausible.malformed_cell(row, tables.WORDS)
+    found = row_checks.malformed_cell(row, tables.WORDS)
     if found:
         return found
     for column, asked in (("scenario", point.scenario.name), ("workers", str(workers)), ("seed", str(seed))):
         if row[column] != asked:
-            return f"{column} is {plausible.shown(row[column])}, asked for {asked!r}"
+            return f"{column} is {row_checks.shown(row[column])}, asked for {asked!r}"
     if row["status"] not in ("ok", "wrong"):
-        return f"status is {plausible.shown(row['status'])}"
+        return f"status is {row_checks.shown(row['status'])}"
     for column in point.scenario.required if row["status"] == "ok" else ():
         if row[column] == "":
             return f"{column} is empty"
@@ -234,7 +234,7 @@ def last_words(text: str) -> str:
 
 
 def judge(
-    done: proc.Done, point: Point, workers: int, seed: int, asked: plausible.Asked | None = None, seen: plausible.Seen | None = None
+    done: proc.Done, point: Point, workers: int, seed: int, asked: row_checks.Asked | None = None, seen: row_checks.Seen | None = None
 ) -> dict[str, str]:
     """The subject's columns plus status and error, whatever happened. `asked` is what its columns are held to, `seen`
     what the runner measured around it; None: the subject is believed."""
@@ -263,8 +263,8 @@ def judge(
     wrong = wrong_work(row, point)
     if wrong:
         return row | {"status": "wrong", "error": wrong}
-    doubt = plausible.contradiction(row, point, asked) if asked else ""
-    doubt = doubt or (plausible.beyond_the_process(row, point, asked, seen) if asked and seen else "")
+    doubt = row_checks.contradiction(row, point, asked) if asked else ""
+    doubt = doubt or (row_checks.beyond_the_process(row, point, asked, seen) if asked and seen else "")
     return row | ({"status": "malformed", "error": f"not believed: {doubt}"} if doubt else {"error": ""})
 
 

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Callable, Iterable
 
-from ..base import given
+from ..base import argument_kinds
 from ..base.errors import Fault, USAGE, unknown
 
 Kind = Callable[["TomlFile", str, object], object]  # given the file, what the value is called, and the value
@@ -48,7 +48,7 @@ class TomlFile:
         return {key: kinds[key](self, f"{key} of {name}" if name else key, value) for key, value in told.items()}
 
 
-def whole(least: int = 1, most: int = given.MOST) -> Kind:
+def whole(least: int = 1, most: int = argument_kinds.MOST) -> Kind:
     def read(file: TomlFile, key: str, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             seen = repr(value) if len(repr(value)) < 60 else f"{repr(value)[:60]}…"

@@ -9,7 +9,7 @@ from ..base.say import human, in_prose
 from ..verify import verification
 from ..verify.verdicts import cut, how_far, unfinished
 from ..race import metrics, scenarios
-from ..analysis import comparing, standing as standings, summary, verdict
+from ..analysis import comparing, peer_summary, summary, verdict
 from ..analysis.comparing import Comparison
 from . import page_data, svg
 from .html import macro, place, raw
@@ -52,7 +52,7 @@ def batch(report: Report) -> dict:
 def standing(report: Report) -> str:
     """The answer in one table: against each other program, at how many comparisons ours is faster or slower, and
     from which factor to which. No average: no weights would be right for everybody."""
-    every = standings.of(report.comparisons)
+    every = peer_summary.of(report.comparisons)
     alone, rows = len({one.ours for one in every}) == 1, []
     for one in every:
         unranked = one.time.unranked + one.spent.unranked
@@ -80,13 +80,13 @@ def lost(report: Report) -> dict | None:
     """Named in a line above the matrix: how many, to whom, and where most."""
     found = [one for one in report.claims if one.verdict == stats.REGRESSED]
     counts = Counter(one.other for one in found).most_common()
-    worst = max(found, key=standings.ratio, default=None)
+    worst = max(found, key=peer_summary.ratio, default=None)
     named = ", ".join(f"{n} to {other}" for other, n in counts)
     most = f"; most in {place(worst.key)}, {worst.metric.what}: ×{worst.found.ratio:.2f} of {worst.other}" if worst else ""
     decided = any(one.verdict in (stats.IMPROVED, stats.EQUIVALENT) for one in report.claims)
     kind = "bad" if found else "good" if decided and report.validity.word != comparing.INVALID else "note"
     more = named + most if found or decided else "nothing is decided"
-    told = {"ours": standings.losers(report.ours), "n": len(found), "of": len(report.claims), "more": more, "kind": kind}
+    told = {"ours": peer_summary.losers(report.ours), "n": len(found), "of": len(report.claims), "more": more, "kind": kind}
     return told if report.claims else None
 
 
@@ -94,7 +94,7 @@ def losses(report: Report) -> str:
     """Where ours is beaten, each by name; of what was won the matrix has everything."""
     groups = []
     for word, spent in (("slower", False), ("spends more", True)):
-        found = standings.lost([one for one in report.claims if one.metric.spent == spent])
+        found = peer_summary.lost([one for one in report.claims if one.metric.spent == spent])
         if found:
             heading = f"{word} in {sum(map(len, found))} of {len(report.claims)} comparisons"
             groups.append((heading, [[(one, comparing.cost_beside(one, report.comparisons)) for one in point] for point in found]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..analysis import matrix, metg, standing, summary, units
+from ..analysis import matrix, metg, peer_summary, summary, units
 from . import page_sections as sections
 from .html import render
 from .page_data import Report
@@ -17,15 +17,15 @@ def markdown(report: Report) -> str:
         return [f"- {line}" for line in lines if line]
 
     rows, comparisons = report.rows, report.comparisons
-    stood = standing.of(comparisons)
-    counted = [standing.legend(stood), "", *standing.table(stood)] if report.claims else ["nothing was compared"]
+    stood = peer_summary.of(comparisons)
+    counted = [peer_summary.legend(stood), "", *peer_summary.table(stood)] if report.claims else ["nothing was compared"]
     proofs = (f"{status.name}: {status.text}" for status in report.statuses)
     controls = (line.strip() for line in summary.control_lines(report.validity))
     told = (summary.disturbance_line(rows), summary.rounds_line(report.race), *summary.trust_lines(report.race))
     parts = [
         ("Findings", bullets(*(one.line for one in report.findings))),
         ("Against each peer", counted),
-        ("Losses", bullets(*standing.losses(comparisons))),
+        ("Losses", bullets(*peer_summary.losses(comparisons))),
         ("How far from the bare machine", bullets(*summary.bare_lines(rows, comparisons))),
         ("Time of a fork, a node, a message, a task", units.table(rows)),
         ("The smallest task at half of the peak", metg.table(rows)),

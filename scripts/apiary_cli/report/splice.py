@@ -17,7 +17,7 @@ from ..base.errors import Fault, USAGE
 from ..base.say import in_prose
 from ..verify import verification
 from ..race import scenarios, tables
-from ..analysis import ablation, comparing, metg, qualification, standing, summary, verdict
+from ..analysis import ablation, comparing, metg, peer_summary, qualification, summary, verdict
 from ..analysis.comparing import Comparison, Validity
 from . import picture
 from .page_data import Report, refuse_other
@@ -89,15 +89,15 @@ def race(folder: Path, page: Path, weak: bool = False) -> tuple[str, tuple[Repor
     room = page.resolve().parent.name in every
     ours = [page.resolve().parent.name] if room else every
     told = [one for one in report.claims if one.ours in ours]
-    stood = standing.of(told)
+    stood = peer_summary.of(told)
     beside = in_prose([name for name in every if name not in ours])
     wrong = summary.failures(rows)
     source = verification.word(verification.statuses(env.get("verification")))[1]
     parts = [
         filled(f"{batch_line(env, report.validity)} {controls(comparisons)}"),
         "\n".join(picture.reference(folder, page, ours, every)),
-        filled(f"Time of {in_prose(ours)} over that of each peer{beside and f' ({beside} raced, too)'}. {standing.legend(stood)}"),
-        "\n".join(standing.table(stood)),
+        filled(f"Time of {in_prose(ours)} over that of each peer{beside and f' ({beside} raced, too)'}. {peer_summary.legend(stood)}"),
+        "\n".join(peer_summary.table(stood)),
         lost(told, ours, room),
         "\n".join(apart(comparisons, ours)) if room else "",
         "\n".join(metg.table(rows)) if room else "",
@@ -129,9 +129,9 @@ def refuse_unborne(folder: Path, found: Validity, weak: bool) -> None:
 
 def lost(told: list[Comparison], ours: list[str], room: bool) -> str:
     """The losses by name: in a room all, elsewhere the worst."""
-    found = standing.losses(told)
+    found = peer_summary.losses(told)
     count = sum(one.verdict == stats.REGRESSED for one in told)
-    begin = f"**Where {standing.losers(ours)}:** {count} of {len(told)} comparisons"
+    begin = f"**Where {peer_summary.losers(ours)}:** {count} of {len(told)} comparisons"
     if not found:
         return filled(f"{begin}.")
     if room:
@@ -141,7 +141,7 @@ def lost(told: list[Comparison], ours: list[str], room: bool) -> str:
 
 def apart(comparisons: list[Comparison], ours: list[str]) -> list[str]:
     """The floors, below all that is counted."""
-    table = standing.floors(comparisons, ours)
+    table = peer_summary.floors(comparisons, ours)
     return [filled("**Floors:** the same work without a scheduler, counted nowhere above."), "", *table] if table else []
 
 

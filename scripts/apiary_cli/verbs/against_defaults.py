@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from ..base import decided, given, repo
+from ..base import argument_kinds, json_result, repo
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE
 from ..base.say import Progress, duration, heading, say
 from ..race import folder, plans, rounds, subjects, tables
@@ -80,13 +80,13 @@ def perform(args: argparse.Namespace, plan: plans.Plan, arms_in: Callable[[Path]
         with rounds.measuring(state):
             batches = measure(state, time.monotonic() + 60 * args.minutes, lambda first: narrow(state, first))
         tables.write(out / "rows.csv", tables.ROWS, state.rows)
-        told = race.describe(state, plan, given.command(), [], [], repo.dirty())
+        told = race.describe(state, plan, argument_kinds.command(), [], [], repo.dirty())
         record.write(out, run_id, told)
         verdicts = verdict.of_sweep({"race": told}, state.rows)
         lines = write(out, run_id, batches, verdicts)
     where, failures = repo.shown(repo.RESULTS / run_id), summary.failures(state.rows)
     heading("result")
-    decided.note(folder=str(where), lines=lines, failures=failures)
+    json_result.note(folder=str(where), lines=lines, failures=failures)
     say(*lines, *failures, f"{where}/summary.md", f"took {duration(time.monotonic() - began)}")
     if comparing.incorrect(state.rows):
         return INCORRECT

@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 import shutil
 
-from ..base import building, given, packages, repo
+from ..base import argument_kinds, building, packages, repo
 from ..base.errors import unknown
 from ..base.say import say
 
 SUMMARY = "configure and build presets (and the Rust twin)"
 DESCRIPTION = """\
-Configures and builds the presets named (default: release), or 'rust' for tokio_baseline,
+Configures and builds the named presets (default: release), 'rust' for tokio_baseline,
 or 'all' (without clang where clang-19 is missing). Quiet unless something fails, and then
 it shows the failing command's output.
-What differs from the source is made anew, whatever the time stamps say.
+Programs that differ from the source are built anew, whatever the time stamps say.
 
 writes:  build/<preset>/ (programs in bin/, the log in apiary-build.log), tokio_baseline/target/
 takes:   one to three minutes for each preset on two cores, seconds when little changed"""
@@ -22,7 +22,7 @@ takes:   one to three minutes for each preset on two cores, seconds when little 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("preset", nargs="*", default=["release"], help="preset names, 'rust', or 'all'")
-    parser.add_argument("--jobs", type=given.count, metavar="N", help="compile N files at a time (default: Ninja's)")
+    parser.add_argument("--jobs", type=argument_kinds.count, metavar="N", help="compile N files at a time (default: Ninja's)")
 
 
 def every() -> list[str]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Callable, TypeVar
 
 from ..analysis import comparing
-from ..base import building, commits, decided, environment, proc, repo, sources
+from ..base import building, commits, environment, json_result, proc, repo, sources
 from ..base.errors import Fault, Stopped, USAGE, unknown
 from ..base.say import Progress, colour, counted, duration, heading, markdown, say, table, warn
 from ..verify import stressing
@@ -345,7 +345,7 @@ def run(args: argparse.Namespace) -> int:
     measure = (measure + costs.yardstick()) / 2
     found = {part.name: part.cost for part in parts if part.passed}
     grown = costs.grown(found, measure)
-    decided.note(parts=[dataclasses.asdict(part) for part in parts], yardstick_s=measure, grown=grown)
+    json_result.note(parts=[dataclasses.asdict(part) for part in parts], yardstick_s=measure, grown=grown)
     for line in grown:
         warn(line)
     close(parts, time.monotonic() - started)

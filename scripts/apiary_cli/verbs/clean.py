@@ -1,4 +1,4 @@
-"""clean: remove what can be made again."""
+"""clean: remove files that can be made again."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..race import folder
 SUMMARY = "remove build folders and caches (results only when asked)"
 DESCRIPTION = """\
 Removes build/, tokio_baseline/target/, Python caches and half-made result folders
-(results/.tmp-*). Results stay unless --results is given; those that git tracks stay always.
-While another apiary works in this tree, its builds and what is half made stay, too.
+(results/.tmp-*). Results stay unless --results is given; results that git tracks always stay.
+While another apiary works in this tree, its builds and half-made folders stay, too.
 
 writes:  nothing; removes the above
 takes:   a second"""

@@ -10,11 +10,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..base import commits, decided, given, known, repo, stats
+from ..base import argument_kinds, commits, json_result, source_names, stats
 from ..base.errors import Fault, INCORRECT, INVALID_BATCH, USAGE, gravest, unknown
 from ..base.say import colour, duration, heading, say, table, warn
 from ..race import plans, subjects, tables
 from ..analysis import compare_folders, comparing, findings, summary, verdict
+from ..report.page_data import Report
 from . import race, report, setup
 
 SUMMARY = "did a change cost anything? two commits in one race, or two result folders"
@@ -23,25 +24,25 @@ OLD and NEW are two commits of this repository ('.' is the working tree with wha
 a name that `race --save-baseline NAME` gave is one, too), or two result folders.
 
 Commits: exports and builds both, and races them in one batch: paired rounds, an A/A pair, a built-in
-slow-down. What decides is processor time per task on one CPU (plan gate: six scenarios,
-20 pairs each, 30 of post_throughput): there two copies differ by about a hundredth, whatever else runs.
+slow-down. Processor time per task on one CPU decides (plan gate: six scenarios, 20 pairs each, 30 of
+post_throughput): there two copies differ by about a hundredth, whatever else runs.
 Free placement is shown beside it, with the number of modes of NEW's figures, and does not decide.
 A regression counts only when a second batch agrees. The usual question is
   scripts/apiary compare HEAD .
 The short form, half a minute once both are built, is
   scripts/apiary compare HEAD . --scenario successor --scenario spawn_many_remote_idle
-and --repeat 10 does it ten times, each from nothing, and prints the ten verdicts below each other. Latency is not
-in it: --plan quick adds it, and its margin is wide.
+and --repeat 10 does it ten times, each from nothing, and prints ten verdicts, one below the other. It has no
+latency: --plan quick adds that, with a wide margin.
 
-Folders: their rounds are no pairs. What is compared is each scheduler's ratio to the peers that both
-folders have, same version and same build. Without a common peer nothing is decided. What the injector made is left
-out, and decides nothing, as in a race. So do the controls of both: an INVALID folder is refused (status 4), where an
-A/A pair differs or is missing nothing is decided, and Benjamini–Hochberg runs over all that is. NEW's wrong work, its
-red findings and the points that it has lost are named, and end with 1 as after a race. The options are for commits.
+Folders: their rounds are no pairs, so each scheduler's ratio to the peers that both folders have (same version
+and same build) is compared. Without a common peer nothing is decided. Figures that the injector made are left
+out, as in a race. The controls of both folders count: an INVALID folder is refused (status 4); a point whose A/A pair
+differs or is missing decides nothing; Benjamini–Hochberg runs over all that is decided. Wrong work in NEW, its red
+findings and the points that it has lost are named, and end with 1 as after a race. The options are for commits.
 
 writes:  for commits build/compare/TREE/ and a result folder, as race does; for folders nothing
-takes:   for commits two builds of one subject and about 2 minutes; twice that where the second batch is needed
-exit:    0 nothing was shown to be slower (what could not be decided is named); 1 slower, wrong work, a finding as race
+takes:   for commits two builds of one subject and about 2 minutes; twice that if the second batch is needed
+exit:    0 nothing was shown to be slower (undecided points are named); 1 slower, wrong work, a finding as race
          has them, or a point that NEW has no figure for; 2 names that make no sense; 3 the harness failed;
          4 the controls say that the batch is invalid: it decides nothing over slower.
          With --repeat any 1 wins, then any 3"""
@@ -54,15 +55,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", metavar="OLD", help="a commit, a saved baseline, '.', or a result folder")
     parser.add_argument("new", metavar="NEW", help="the same kind of thing")
     parser.add_argument("--subject", default=SUBJECT, metavar="NAME", help=f"which of ours (default {SUBJECT})")
-    given.repeatable(parser, "--scenario", "NAME", "only this (repeatable)")
+    argument_kinds.repeatable(parser, "--scenario", "NAME", "only this (repeatable)")
     parser.add_argument("--plan", default="gate", help="which points (default those of gate)")
-    parser.add_argument("--rounds", type=given.count, default=ROUNDS, metavar="N", help=f"of some pairs each (default {ROUNDS})")
-    parser.add_argument("--block-ms", type=given.block_ms, metavar="MS", help="length of a block (default: the plan's)")
-    parser.add_argument("--repeat", type=given.count, default=1, metavar="N", help="race N times; the verdicts at the end")
-    parser.add_argument("--workers", type=given.workers, default=2, metavar="N", help="worker threads (default 2)")
+    parser.add_argument("--rounds", type=argument_kinds.count, default=ROUNDS, metavar="N", help=f"of some pairs each (default {ROUNDS})")
+    parser.add_argument("--block-ms", type=argument_kinds.block_ms, metavar="MS", help="length of a block (default: the plan's)")
+    parser.add_argument("--repeat", type=argument_kinds.count, default=1, metavar="N", help="race N times; the verdicts at the end")
+    parser.add_argument("--workers", type=argument_kinds.workers, default=2, metavar="N", help="worker threads (default 2)")
     parser.add_argument("--placement", help="free or one_cpu (default: the plan's)")
-    parser.add_argument("--seed", type=given.seed, help="of order, plans and padding (default: random, recorded)")
-    parser.add_argument("--timeout", type=given.seconds, metavar="S", help="for one run, before it counts as hung")
+    parser.add_argument("--seed", type=argument_kinds.seed, help="of order, plans and padding (default: random, recorded)")
+    parser.add_argument("--timeout", type=argument_kinds.seconds, metavar="S", help="for one run, before it counts as hung")
 
 
 HEAD = ["point", "metric", "NEW / OLD", "95 % interval", "margin", "verdict", "note"]
@@ -88,7 +89,7 @@ def folders(old: Path, new: Path) -> int:
     failures, gone, seen = summary.failures(new_rows), compare_folders.lost(old_rows, new_rows), findings.of(*loaded[1])
     red = [*(f"WRONG: {line}" for line in failures + gone), *(one.line for one in seen if one.red)]
     say(*(colour(line, "red") for line in red))
-    decided.note(old=str(old), new=str(new), failures=failures, lost=gone,
+    json_result.note(old=str(old), new=str(new), failures=failures, lost=gone,
                  findings=[{"line": one.line, "red": one.red} for one in seen])
     for path, one in zip((old, new), loaded):
         heed(path, verdict.of(*one), INCORRECT if red else INVALID_BATCH)
@@ -100,7 +101,7 @@ def folders(old: Path, new: Path) -> int:
                     "race both with the same plan, workers and placement", USAGE)
     heading(f"{new.name} over {old.name}: time; above 1 is slower")
     say(*ratios(found) if found else ["nothing was compared"])
-    decided.note(comparisons=[
+    json_result.note(comparisons=[
         {"subject": one.subject, "point": list(one.key), "metric": one.metric.column, "ratio": one.found.ratio, "lo": one.found.lo,
          "hi": one.found.hi, "margin": one.margin, "p_bh": one.p_bh, "verdict": one.verdict, "anchors": one.anchors,
          "flags": one.flags}
@@ -137,12 +138,11 @@ def builds(args: argparse.Namespace) -> tuple[commits.Tree, subjects.Subject]:
     return new, subject
 
 
-def tell(outcome: race.Outcome, args: argparse.Namespace) -> tuple[list[dict[str, str]], list[comparing.Comparison], str]:
-    """What it was, for a person; returns the rows, what they say, and the batch's verdict."""
+def tell(outcome: race.Outcome, args: argparse.Namespace) -> Report:
+    """Tells a person how the race came out."""
     heading(f"{args.new} over {args.old}: time; above 1 is slower")
-    env, rows, comparisons, batch = race.found_in(outcome)
-    shown = []
-    for one in comparisons:
+    read, shown = race.found_in(outcome), []
+    for one in read.comparisons:
         if one.pairing.kind == "baseline":
             notes = ["a second batch disagrees"] if one.confirmed == "0" else list(one.flags)
             if "ungated" in one.flags:
@@ -150,11 +150,11 @@ def tell(outcome: race.Outcome, args: argparse.Namespace) -> tuple[list[dict[str
             note = "; ".join(notes)
             shown.append(table_row(comparing.place_name(one), one.metric.what, one.found, one.margin, one.verdict, note))
     say(table(HEAD, shown, right={2, 3, 4}) if shown else "nothing was compared")
-    say(*summary.control_lines(batch), *summary.missing(env, rows))
-    say(*(f"UNDECIDED: {one}" for one in undecided(comparisons)))
-    outcome.note(lost=lost(rows))
-    race.tell_wrong(outcome, race.failures(env, rows) + lost(rows))
-    return rows, comparisons, batch.word
+    say(*summary.control_lines(read.validity), *summary.missing(read.env, read.rows))
+    say(*(f"UNDECIDED: {one}" for one in undecided(read.comparisons)))
+    outcome.note(lost=lost(read.rows))
+    race.tell_wrong(outcome, race.failures(read) + lost(read.rows))
+    return read
 
 
 def lost(rows: list[dict[str, str]]) -> list[str]:
@@ -175,7 +175,7 @@ def undecided(comparisons: list[comparing.Comparison]) -> list[str]:
 def run(args: argparse.Namespace) -> int:
     old, new = report.named(args.old), report.named(args.new)
     if old and new:
-        if mixed := given.besides(args, arguments, "old", "new"):
+        if mixed := argument_kinds.besides(args, arguments, "old", "new"):
             raise Fault(f"two result folders with {mixed}", "they are compared as they were raced", "leave it away", USAGE)
         return folders(old, new)
     if old or new:
@@ -183,7 +183,7 @@ def run(args: argparse.Namespace) -> int:
                     "give two result folders, or two commits", USAGE)
     started = time.monotonic()
     plan, args = asked(args)
-    names = known.subjects()
+    names = source_names.subjects()
     if names and args.subject not in names:
         raise unknown("subject", args.subject, names)
     for name in (args.old, args.new):
@@ -193,12 +193,11 @@ def run(args: argparse.Namespace) -> int:
     seed, outcomes = args.seed, []
     for number in range(args.repeat):
         args.seed = None if seed is None else seed + number
-        outcomes.append(race.perform(plan, [subject], args, [], command=given.command(), tree=tree))
-        rows, *_ = tell(outcomes[-1], args)
-        if lost(rows):
+        outcomes.append(race.perform(plan, [subject], args, [], command=argument_kinds.command(), tree=tree))
+        if lost(tell(outcomes[-1], args).rows):
             outcomes[-1] = dataclasses.replace(outcomes[-1], code=gravest([outcomes[-1].code, INCORRECT]))
         if args.repeat > 1:  # of the last race all is noted besides
-            decided.note(races=[one.told | {"exit": one.code} for one in outcomes])
+            json_result.note(races=[one.told | {"exit": one.code} for one in outcomes])
     if len(outcomes) > 1:
         heading(f"{len(outcomes)} times {args.new} over {args.old}")
         say(*verdicts_of(outcomes))
@@ -227,18 +226,17 @@ def gate(old: str, new: str) -> Gate:
     plan, args = asked(parser.parse_args([old, new]))
     tree, subject = builds(args)
     outcome = race.perform(plan, [subject], args, [], command=shlex.join(["scripts/apiary", "compare", old, new]), tree=tree)
-    rows, comparisons, word = tell(outcome, args)
-    env = repo.read_json(outcome.folder / "env.json") or {}
-    pairs = [one for one in comparing.gating(comparisons) if one.pairing.kind == "baseline"]
+    read = tell(outcome, args)
+    pairs = [one for one in comparing.gating(read.comparisons) if one.pairing.kind == "baseline"]
     return Gate(
-        [f"{comparing.place_name(one)} {summary.ratio_text(one)}" for one in comparing.regressions(comparisons)],
-        summary.failures(rows),
-        word,
+        [f"{comparing.place_name(one)} {summary.ratio_text(one)}" for one in comparing.regressions(read.comparisons)],
+        summary.failures(read.rows),
+        read.validity.word,
         outcome.folder,
         asked=sum(point.metric.gates for point in plan.points) or len(plan.points),
         decided=len(pairs),
-        findings=[one.line for one in findings.of(env, rows, comparisons) if one.red],
-        undecided=undecided(comparisons),
+        findings=[one.line for one in read.findings if one.red],
+        undecided=undecided(read.comparisons),
     )
 
 
@@ -246,10 +244,9 @@ def verdicts_of(outcomes: list[race.Outcome]) -> list[str]:
     """One line for each race, and one that counts the verdicts."""
     lines, words = [], Counter()
     for number, outcome in enumerate(outcomes, 1):
-        env, rows, comparisons = summary.load(outcome.folder)
-        found = [one for one in comparing.gating(comparisons) if one.pairing.kind == "baseline"]
+        found = [one for one in comparing.gating(outcome.report.comparisons) if one.pairing.kind == "baseline"]
         words.update(one.verdict for one in found)
         told = "; ".join(f"{comparing.place_name(one)} {summary.ratio_text(one)} {one.verdict} (margin {100 * one.margin:.1f} %)"
                          for one in found)
-        lines.append(f"{number:2}  batch {verdict.of(env, rows, comparisons).word}: {told}")
+        lines.append(f"{number:2}  batch {outcome.report.validity.word}: {told}")
     return [*lines, "verdicts: " + ", ".join(f"{count} {word}" for word, count in words.most_common())]

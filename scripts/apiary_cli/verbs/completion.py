@@ -1,10 +1,10 @@
-"""completion: what a shell reads so that Tab completes verbs, options and names."""
+"""completion: prints a script with which a shell completes verbs, options and names."""
 
 from __future__ import annotations
 
 import argparse
 
-from ..base import known, repo
+from ..base import repo, source_names
 from ..base.say import say
 from ..race import plans, scenarios
 
@@ -35,14 +35,14 @@ def compared() -> list[str]:
 # (verb, or any; the argument) -> the names that it takes
 NAMES = {
     ("build", "preset"): lambda: [*repo.presets(), "rust", "all"],
-    ("prove", "names"): lambda: [*known.GROUPS, *sorted(known.checks()[0])],
-    ("museum", "names"): lambda: sorted(known.checks("exhibit")[0]),
+    ("prove", "names"): lambda: [*source_names.GROUPS, *sorted(source_names.checks()[0])],
+    ("museum", "names"): lambda: sorted(source_names.checks("exhibit")[0]),
     ("report", "dir"): folders,
     ("compare", "old"): compared,
     ("compare", "new"): compared,
     ("", "plan"): lambda: [one.name for one in plans.every()],
     ("", "scenario"): lambda: list(scenarios.SCENARIOS),
-    ("", "subject"): lambda: sorted(known.subjects()),
+    ("", "subject"): lambda: sorted(source_names.subjects()),
     ("", "placement"): lambda: list(plans.PLACEMENTS),
     ("", "preset"): repo.presets,
 }

@@ -7,7 +7,7 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Iterator
 
-from ..base import decided, environment as env, packages
+from ..base import environment as env, json_result, packages
 from ..base.environment import read
 from ..base.say import colour, heading, human, say
 from ..race import probes
@@ -150,6 +150,6 @@ def run(args: argparse.Namespace) -> int:
     show(machine)
     heading("the toolchain")
     toolchain = tools()
-    decided.note(machine=list(map(asdict, machine)), toolchain=list(map(asdict, toolchain)))
+    json_result.note(machine=list(map(asdict, machine)), toolchain=list(map(asdict, toolchain)))
     show(toolchain)
     return 1 if any(one.level == BAD for one in toolchain) else 0

@@ -1,4 +1,4 @@
-"""Which subjects race: those built or given, which of them are candidates, and what each arm is there for."""
+"""Which subjects race: those that were built or given; which are candidates; and the purpose of each arm."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from ..base import building, known, packages, repo, sources
+from ..base import building, packages, repo, source_names, sources
 from ..base.errors import Fault, USAGE, unknown
 from ..base.say import say, warn
 from ..race import plans, scenarios, subjects, tables
@@ -23,7 +23,7 @@ def offered() -> dict[str, list[tuple[str, str]]]:
     return {
         "plan": [(one.name, one.what) for one in plans.every()],
         "scenario": [(one.name, one.what) for one in scenarios.SCENARIOS.values()],
-        "subject": [(name, "built" if name in built else "not built") for name in sorted(known.subjects() | built)],
+        "subject": [(name, "built" if name in built else "not built") for name in sorted(source_names.subjects() | built)],
     }
 
 
@@ -51,7 +51,7 @@ def introduce_given(args: argparse.Namespace, usual: tuple[str, ...]) -> None:
     """Before anything is built: are the given programs subjects, and does every name mean one?"""
     check_files(args)
     wanted = [*args.subject, *(usual if (args.plan or "").endswith(".toml") and not args.subject else ())]
-    names = known.subjects()
+    names = source_names.subjects()
     if args.no_build or not names:
         return  # gather() knows what is there
     names |= {one.name for one in subjects.discover([Path(name).resolve() for name in args.program])[0]}
@@ -87,7 +87,7 @@ def gather(args: argparse.Namespace, usual: tuple[str, ...] = ()) -> tuple[list[
     there = {s.name for s in found}
     if args.subject:
         usual = ()
-    every = there | known.subjects() | {name for one in plans.every() for name in one.subjects} | {tables.BARE}
+    every = there | source_names.subjects() | {name for one in plans.every() for name in one.subjects} | {tables.BARE}
     for name in usual if found else ():
         if name not in every:
             raise unknown("subject", name, every)

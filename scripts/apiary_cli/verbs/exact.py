@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from ..base import building, decided, packages, repo
+from ..base import building, json_result, packages, repo
 from ..base.errors import Fault, INCORRECT
 from ..base.say import colour, duration, heading, say, table
 from ..verify import exact
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     heading(f"counts per operation; recorded in results/exact/{path.name}")
     rows = [[*c.key, number(c.before), number(c.after), colour(c.word, "red") if c.red else c.word] for c in found]
     say(table(["driver", "operation", "count", "recorded", "now", ""], rows, right={3, 4}))
-    decided.note(recorded=path.name, counts=[
+    json_result.note(recorded=path.name, counts=[
         {"operation": list(c.key), "recorded": c.before, "now": c.after, "word": c.word, "red": c.red} for c in found
     ])
     say(f"took {duration(time.monotonic() - started)}")

@@ -1,4 +1,4 @@
-"""What failed, a line for each test, out of what the tools print: for a reader who has the end of a log and nothing else."""
+"""The failures of a run, one line for each test, extracted from the tools' output, for a reader who has only the end of a log."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import textwrap
 
-from ..base import building, decided, given, known, repo, sources
+from ..base import argument_kinds, building, json_result, repo, source_names, sources
 from ..base.errors import Fault, USAGE
 from ..base.say import colour, say
 from ..verify import catalogue, checks, detection
@@ -35,8 +35,8 @@ COLUMNS = ["schema_version", "id", "tag", "defect", "source", "exhibit", "engine
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="exhibits by name or pattern (default: all)")
     parser.add_argument("--engine", help="relacy, explorer or all")
-    given.repeatable(parser, "--budget", None, "for each exhibit: 5s, or 20000x executions")
-    parser.add_argument("--jobs", type=given.count, help="exhibits at a time (default: one for each CPU)")
+    argument_kinds.repeatable(parser, "--budget", None, "for each exhibit: 5s, or 20000x executions")
+    parser.add_argument("--jobs", type=argument_kinds.count, help="exhibits at a time (default: one for each CPU)")
     parser.add_argument("--times", action="store_true", help="the time to detect, against what is recorded")
     parser.add_argument("--update", action="store_true", help="with --times: record what was measured")
     parser.add_argument("--no-build", action="store_true", help="take build/model as it is, if it is of this source")
@@ -90,7 +90,7 @@ def times(exhibits: list[checks.Entry], jobs: int, update: bool, whole: bool) ->
     for (exhibit, engine), one in sorted(found.items()):
         then = recorded.get((exhibit, engine))
         say(f"{exhibit:<36} {engine:<9} {one.executions:>9,}  recorded {then.executions if then else 'none':>9}")
-    decided.note(times=[dataclasses.asdict(one) | {"recorded": recorded[key].executions if key in recorded else None}
+    json_result.note(times=[dataclasses.asdict(one) | {"recorded": recorded[key].executions if key in recorded else None}
                         for key, one in sorted(found.items())])
     if update:
         detection.write(({} if whole else recorded) | found)
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
     if args.update and not args.times:
         raise Fault("--update records what --times measures", "", "scripts/apiary museum --times --update", USAGE)
     if not args.no_build:
-        known.check_names(args.names, "exhibit")
+        source_names.check_names(args.names, "exhibit")
         setup.ensure(quiet=True)
         building.build("model")
     entries = checks.all_entries()
@@ -133,5 +133,5 @@ def run(args: argparse.Namespace) -> int:
             f"{sum(bool(d.not_yet_seen) for d in bare)} are not yet seen, with the reason")
         say(f"table: {repo.shown(TABLE)}")
     say(*(colour(sentence, "red") for sentence in red))
-    decided.note(verdicts=verdicts, red=red)
+    json_result.note(verdicts=verdicts, red=red)
     return 1 if red or not (verdicts or args.times) else 0

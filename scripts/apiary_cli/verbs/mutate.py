@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Callable
 
-from ..base import building, decided, given, repo
+from ..base import argument_kinds, building, json_result, repo
 from ..base.errors import Fault, USAGE
 from ..base.say import colour, say, table
 from ..verify import inventory, logic, logic_run, mutants as both, mutation
@@ -27,31 +27,31 @@ their text), weakens it by each legal step at run time (no source is rewritten),
 checks that execute it, on both engines, until one fails. STRUCTURES are parts of header names
 (chase_lev_deque, idle_set); without any, all headers.
 
-Red are: a survivor that does not stand in model_check/survivors.csv with a reason; one that
-stands there and is killed, or whose site is gone; a site that no check executes; an executed
-site that the inventory does not know; two operations at one place.
+Red are: a survivor without a reason in model_check/survivors.csv; a row there whose mutant is
+killed, or whose site is gone; a site that no check executes; an executed site that the inventory
+does not know; two operations at one place.
 
-With --logic: the mistakes that are no memory order. A statement is missing or stands behind its
-neighbour, a condition is turned round, a number is one off, one waiter is woken for all. Rules over
+With --logic: the mistakes that are no memory order. A statement is missing or comes after its
+neighbour, a condition is turned round, a number is one off, one waiter is woken instead of all. Rules over
 the headers' text make them, and model_check/logic_mutants.toml adds those that no rule reaches. One
 build (build/logic) holds them all; model checks of both engines, those of the museum too, and unit
-tests are run against each, until one fails. What survives without a known reason is asked again:
+tests are run against each, until one fails. A survivor without a known reason is tried again: with the
 tests once more, unfinished searches of the explorer by --longer, and the stress programs under
 ThreadSanitizer. Red are: fewer than 95 % killed; a survivor without a row in
-model_check/logic_survivors.csv; a row whose mutant is killed, or gone. Of a row whose mutant was not
-asked nothing is said.
+model_check/logic_survivors.csv; a row whose mutant is killed, or gone. A row whose mutant was not
+asked is never red.
 
-A run asks one sixth of the mutants, which its score names: draw 1, or another by --draw (1 to 6, or a
-day: what its night drew; the night's draw goes by the day). Six draws have every mutant, each once, and
-what is added to the headers moves no other mutant. --shard 3/6 is one of as many parts as you like,
---share 1 all at once; a shard writes each verdict as it comes, and called again goes on where it ended,
-while the source is the same. --join makes one table of all shards: killed of how many, by header.
---killers mpsc_inbox builds and asks only programs of that name: quick, for one header; nothing of it is kept.
+A run asks one sixth of the mutants, and its score names the sixth: draw 1, or another by --draw (1 to 6, or
+a day, for the draw of that night). Six draws have every mutant, each once, and an addition to the
+headers moves no other mutant. --shard 3/6 takes one of any number of parts, --share 1 all at once. A shard
+writes each verdict as it comes; called again on the same source it goes on where it ended. --join makes one
+table of all shards: killed of how many, by header.
+--killers mpsc_inbox builds and asks only programs of that name: quick, for one header; it keeps no record.
 
 writes:  build/model/mutation.csv, build/model/mutation.json; with --logic build/logic/logic.csv, logic.json,
          and with --shard build/logic/shards/3-of-6.jsonl
 takes:   about two minutes for one structure, up to twenty for all; with --logic up to an hour for a sixth
-exit:    0 when nothing of that is found, else 1"""
+exit:    0 when nothing is red, else 1"""
 
 ALL_ORDERS = "of the weaker orders every one is tried"
 # With --logic, and without: the options that do not apply, and why.
@@ -70,17 +70,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--draw", type=draw, metavar="DRAW",
                        help=f"with --logic: which sixth, 1 to {logic.DRAWS} or a day as 2026-11-27 (default 1)")
     which.add_argument("--shard", "--share", type=shard, metavar="K/N",
-                       help="with --logic: part K of N, kept as it goes and gone on with; 1: all in one")
+                       help="with --logic: part K of N, which keeps its verdicts and can be continued; 1: all in one")
     which.add_argument("--join", nargs="?", const=str(logic_run.SHARDS), metavar="FOLDER",
                        help=f"with --logic: one table of the shards in a folder (default {repo.shown(logic_run.SHARDS)}); runs nothing")
-    given.repeatable(parser, "--killers", "PROGRAM", "with --logic: ask only programs with this in their name (repeatable)")
+    argument_kinds.repeatable(parser, "--killers", "PROGRAM", "with --logic: ask only programs with this in their name (repeatable)")
     parser.add_argument("--list", action="store_true", help="with --logic: only the catalogue")
     parser.add_argument("--budget", help=f"for each check and engine: 5s or 20000x (default {mutation.SHORT}; "
                         f"with --logic {logic_run.SHORT})")
     parser.add_argument("--longer", metavar="BUDGET",
                         help=f"for the explorer's unfinished searches of a survivor (default {mutation.LONG}; none: 0s); "
                         f"with --logic of one without a reason (default {logic_run.LONG}; none: 0x)")
-    parser.add_argument("--jobs", type=given.count, default=os.cpu_count() or 1, help="mutants at a time")
+    parser.add_argument("--jobs", type=argument_kinds.count, default=os.cpu_count() or 1, help="mutants at a time")
     parser.add_argument("--no-build", action="store_true", help="take build/model as it is, if it is of this source")
 
 
@@ -90,15 +90,15 @@ def draw(text: str) -> logic.Part:
         try:
             return logic.draw_of(datetime.date.fromisoformat(text))
         except ValueError as error:
-            raise given.refuse(text, "a day") from error
-    return logic.Part(given.whole(1, logic.DRAWS)(text))
+            raise argument_kinds.refuse(text, "a day") from error
+    return logic.Part(argument_kinds.whole(1, logic.DRAWS)(text))
 
 
 def shard(text: str) -> logic.Part:
     match = re.fullmatch(r"(\d{1,3})(?:/(\d{1,3}))?", text)
     number, of = (int(match[1]), int(match[2] or 1)) if match else (0, 0)
     if not 1 <= number <= of:
-        raise given.refuse(text, "a part K of N, as 3/6, or 1")
+        raise argument_kinds.refuse(text, "a part K of N, as 3/6, or 1")
     return logic.Part(number, of)
 
 
@@ -143,7 +143,7 @@ def close(kind: ModuleType, found: mutation.Run | logic_run.Run, listed: dict, r
         say(f"{advice}, or give a reason in {repo.shown(kind.SURVIVORS)}:")
         say(rows_to_paste(new))
     mutants, unexplained = ([dataclasses.asdict(one) for one in some] for some in (found.results, new))
-    decided.note(mutants=mutants, unexplained=unexplained, red=red)
+    json_result.note(mutants=mutants, unexplained=unexplained, red=red)
     return 1 if red or not found.results else 0
 
 
@@ -206,7 +206,7 @@ def run_orders(args: argparse.Namespace) -> int:
     if args.inventory:
         say(inventory_table(found))
         say(*(colour(line, "red") for line in red))
-        decided.note(sites=[item.name for item in inventory.read()[0] if item.file in found.files],
+        json_result.note(sites=[item.name for item in inventory.read()[0] if item.file in found.files],
                      never=[item.name for item in found.never], red=red)
         return 1 if red else 0
     mutation.write_table(found.results)

@@ -12,13 +12,13 @@ import time
 from pathlib import Path
 from typing import Callable, Iterator
 
-from ..base import building, decided, given, packages, proc, repo, sources
+from ..base import argument_kinds, building, json_result, packages, proc, repo, sources
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, Stopped, USAGE
 from ..base.say import duration, heading, markdown, say
 from ..verify import catalogue, checks, engine_agreement, exact, logic, logic_run, mutants, mutation, stressing
 from ..verify.verdicts import closing, cut, how_far, wrong
 from ..race import plans
-from ..analysis import comparing, findings, standing, summary, verdict
+from ..analysis import comparing, peer_summary, summary
 from ..report import junit
 from ..report.junit import FAILED, PASSED, SKIPPED, Case, Part
 from . import check, entrants, museum, prove, race, setup, stress
@@ -65,14 +65,14 @@ WORDS = {"same": PASSED, "other": FAILED, "left out": SKIPPED, "within": PASSED,
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", default="60m", help="seconds, minutes or hours: 90s, 60m, 3h (default 60m)")
     parser.add_argument("--junit", metavar="FILE", help="also write the JUnit file here")
-    parser.add_argument("--workers", type=given.workers, default=2, help="worker threads of the race (default 2)")
+    parser.add_argument("--workers", type=argument_kinds.workers, default=2, help="worker threads of the race (default 2)")
     parser.add_argument("--no-build", action="store_true", help="take the builds as they are, if they are of this source; unit tests are skipped")
 
 
 def parse_budget(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
     seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]] if match else 0.0
-    if not 0 < seconds <= given.YEAR:
+    if not 0 < seconds <= argument_kinds.YEAR:
         raise Fault(f"--budget {text} cannot be read", "", "a number and s, m or h: 90s, 60m, 3h; a year at most", USAGE)
     return seconds
 
@@ -262,19 +262,18 @@ def smoke_part(workers: int) -> Part:
 def raced(name: str, plan: plans.Plan, deadline: float | None, workers: int, unpaired: bool) -> Part:
     args = race.parsed("--no-build", "--believe", "--workers", str(workers), *([] if unpaired else ["--no-sidecars"]))
     found, refused = entrants.gather(args, plan.subjects)
-    outcome = race.perform(plan, found, args, refused, deadline, given.command())
-    env, rows, comparisons = summary.load(outcome.folder)
-    bad = {subject for subject, _ in comparing.incorrect(rows)}
-    failures = summary.failures(rows)
-    seen = findings.of(env, rows, comparisons)
+    outcome = race.perform(plan, found, args, refused, deadline, argument_kinds.command())
+    read = outcome.report
+    bad = {subject for subject, _ in comparing.incorrect(read.rows)}
+    failures = summary.failures(read.rows)
     cases = [judged(s.name, s.name in bad, 0.0, "\n".join(line for line in failures if line.startswith(f"{s.name}:"))) for s in found]
     cases += reds(refused)
-    cases += [judged(f"{one.kind} {one.subject} {' '.join(filter(None, one.key))}", one.red, 0.0, one.line) for one in seen]
+    cases += [judged(f"{one.kind} {one.subject} {' '.join(filter(None, one.key))}", one.red, 0.0, one.line) for one in read.findings]
     if outcome.code in (INCORRECT, HARNESS) and all(case.status == PASSED for case in cases):
-        reasons = env.get("race", {}).get("side_failures") or ["no run succeeded"]
+        reasons = read.race.get("side_failures") or ["no run succeeded"]
         cases.append(Case(name, FAILED, 0.0, "; ".join(reasons)))
-    lines = [f"plan {plan.name}", *(one.line for one in seen), *standing.told(comparisons),
-             *summary.control_lines(verdict.of(env, rows, comparisons)), f"report: {outcome.folder.name}/report.html"]
+    lines = [f"plan {plan.name}", *(one.line for one in read.findings), *peer_summary.told(read.comparisons),
+             *summary.control_lines(read.validity), f"report: {outcome.folder.name}/report.html"]
     return Part(name, cases, lines=lines, invalid=outcome.code == INVALID_BATCH)
 
 
@@ -345,7 +344,7 @@ def exit_code(parts: list[Part]) -> int:
 
 def publish(parts: list[Part], args: argparse.Namespace, seconds: float) -> None:
     text = page(parts, args.budget, seconds)
-    decided.note(parts=[dataclasses.asdict(part) | {"status": part.status} for part in parts])
+    json_result.note(parts=[dataclasses.asdict(part) | {"status": part.status} for part in parts])
     repo.write_text(FOLDER / "summary.md", text)
     for path in filter(None, (FOLDER / "junit.xml", args.junit)):
         repo.write_text(path, junit.xml(parts))

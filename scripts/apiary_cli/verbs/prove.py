@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from ..base import building, decided, given, known, repo, sources
+from ..base import argument_kinds, building, json_result, repo, source_names, sources
 from ..base.errors import Fault, USAGE, unknown
 from ..base.say import colour, say, warn
 from ..verify import checks, engine_agreement
@@ -15,14 +15,14 @@ from . import setup
 
 SUMMARY = "run the model checks: litmus first, then checks, then exhibits"
 DESCRIPTION = """\
-Builds the model preset and runs, each in its own process: the litmus tests (if one deviates,
-the engine has changed its mind and nothing after it counts), the checks (which must pass), and
-the museum's exhibits (which must fail, for their stated reason). NAMES are names or patterns
+Builds the model preset and runs, each in its own process: the litmus tests (if one deviates, the
+engine itself has changed, and no later verdict counts), the checks (which must pass), and the
+museum's exhibits (which must fail, for their stated reason). NAMES are names or patterns
 ('deque*'), or a group: litmus, checks, exhibits. Without any, everything runs.
-What deviates is printed whole, with its replay line.
---list builds nothing: what is not built of this source is listed by the names in the sources.
-At the end stands check by engine, then where the engines disagree, and why; a disagreement that
-nobody has explained is red, and so is a check that reaches less than it states. The closing line
+Every deviation is printed whole, with its replay line.
+--list builds nothing: programs that are not built of this source are listed by the names in the sources.
+At the end comes a table, check by engine, then where the engines disagree, and why. A disagreement
+without an explanation is red, and so is a check that reaches less than it states. The last line
 names every search that its budget ended, and how far it came.
 
 writes:  build/model/, and build/model/prove.json: the verdicts, with commit and source hash,
@@ -36,15 +36,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="checks by name or pattern, or a group: litmus, checks, exhibits (default: all)")
     parser.add_argument("--engine", help="relacy, explorer or all")
     parser.add_argument("--mode", help="standard, random, pct, bound or full")
-    parser.add_argument("--bound", type=given.several, metavar="N", help="preemptions (bound), depth (pct)")
-    given.repeatable(parser, "--budget", None, "for each check: 5s, or 20000x executions; the first to end counts. Exhibits "
+    parser.add_argument("--bound", type=argument_kinds.several, metavar="N", help="preemptions (bound), depth (pct)")
+    argument_kinds.repeatable(parser, "--budget", None, "for each check: 5s, or 20000x executions; the first to end counts. Exhibits "
                      "end when they are caught, and obey it only when NAMEs are given")
-    parser.add_argument("--seed", type=given.seed)
+    parser.add_argument("--seed", type=argument_kinds.seed)
     parser.add_argument("--replay", metavar="TOKEN", help="replay one counterexample (with one NAME)")
     parser.add_argument("--mutate", metavar="SITE=ORDER",
                         help="weaken one atomic operation, FILE:LINE[:COLUMN]=ORDER: some check must fail")
     parser.add_argument("--trace", action="store_true", help="print the traces of expected failures, too")
-    parser.add_argument("--jobs", type=given.count, help="checks at a time (default: one for each CPU)")
+    parser.add_argument("--jobs", type=argument_kinds.count, help="checks at a time (default: one for each CPU)")
     parser.add_argument("--list", action="store_true", help="list the checks and what each shows; builds nothing")
     parser.add_argument("--no-build", action="store_true", help="take build/model as it is, if it is of this source")
 
@@ -82,11 +82,11 @@ def options(args: argparse.Namespace) -> checks.Options:
 
 def show_list(patterns: list[str]) -> int:
     """What the programs of this source say of themselves; of the others the names, as the sources have them. Builds nothing."""
-    known.check_names(patterns)
+    source_names.check_names(patterns)
     entries, unbuilt = checks.listed(patterns)
     for entry in sorted(entries, key=lambda e: (e.kind, e.name)):
         say(f"{entry.kind:<8} {entry.name:<40} {','.join(entry.engines):<16} {entry.what}".rstrip())
-    decided.note(checks=[{"name": e.name, "kind": e.kind, "engines": e.engines, "what": e.what} for e in entries])
+    json_result.note(checks=[{"name": e.name, "kind": e.kind, "engines": e.engines, "what": e.what} for e in entries])
     lacking = (
         f"of {unbuilt} checks only the name is known, from the sources: their programs are not built of this source. "
         "Engines, and what each shows: scripts/apiary build model, then the same again"
@@ -110,11 +110,11 @@ def prove_and_record(names: list[str], chosen: checks.Options) -> tuple[list[dic
 def run(args: argparse.Namespace) -> int:
     chosen = options(args)
     if args.list:
-        if mixed := given.besides(args, arguments, "names", "list", "no_build"):
+        if mixed := argument_kinds.besides(args, arguments, "names", "list", "no_build"):
             raise Fault(f"--list with {mixed}", "it runs nothing; of each check it tells the engines", "leave it away", USAGE)
         return show_list(args.names)
     if not args.no_build:
-        known.check_names(args.names)
+        source_names.check_names(args.names)
         setup.ensure(quiet=True)
         building.build("model")
     verdicts, entries, record = prove_and_record(args.names, chosen)
@@ -131,5 +131,5 @@ def run(args: argparse.Namespace) -> int:
     if chosen.proves():
         written = ", ".join(str(repo.shown(path)) for path in (checks.RECORD, engine_agreement.CSV, prove_page.PAGE))
         say(f"record: {written} (source {record['source_hash']})")
-    decided.note(**{"verdicts": verdicts} | record, red=red)  # a record has its own, also those of earlier runs
+    json_result.note(**{"verdicts": verdicts} | record, red=red)  # a record has its own, also those of earlier runs
     return 0 if verdicts and all(map(expected, verdicts)) and not red else 1

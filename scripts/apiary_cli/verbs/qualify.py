@@ -6,7 +6,7 @@ import argparse
 import time
 from pathlib import Path
 
-from ..base import decided, given, repo
+from ..base import argument_kinds, json_result, repo
 from ..base.errors import HARNESS, INCORRECT
 from ..base.say import Progress, duration, heading, say
 from ..race import folder, plans, rounds, subjects, tables
@@ -37,14 +37,14 @@ AS = {"one_cpu": plans.plan("gate"), "free": plans.plan("publish")}  # whose blo
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--subject", default="hive", metavar="NAME", help="which program (default hive)")
     parser.add_argument("--placement", choices=plans.PLACEMENTS, default="one_cpu", help="one_cpu (default) or free")
-    parser.add_argument("--batches", type=given.count, default=17, metavar="N", help="6 comparisons each (default 17)")
-    parser.add_argument("--rounds", type=given.count, default=10, metavar="N", help="of a batch (default 10)")
-    parser.add_argument("--workers", type=given.workers, default=2, metavar="N", help="worker threads (default 2)")
-    parser.add_argument("--block-ms", type=given.block_ms, metavar="MS",
+    parser.add_argument("--batches", type=argument_kinds.count, default=17, metavar="N", help="6 comparisons each (default 17)")
+    parser.add_argument("--rounds", type=argument_kinds.count, default=10, metavar="N", help="of a batch (default 10)")
+    parser.add_argument("--workers", type=argument_kinds.workers, default=2, metavar="N", help="worker threads (default 2)")
+    parser.add_argument("--block-ms", type=argument_kinds.block_ms, metavar="MS",
                         help="of a block (default 5, as compare does; free: 20, as publish)")
-    parser.add_argument("--limit", type=given.minutes, metavar="MINUTES", help="no further batch begins after this")
+    parser.add_argument("--limit", type=argument_kinds.minutes, metavar="MINUTES", help="no further batch begins after this")
     parser.add_argument("--splice", metavar="FILE", help="write the result between the marks of this page")
-    parser.add_argument("--seed", type=given.seed, help="of order and padding (default: random, recorded)")
+    parser.add_argument("--seed", type=argument_kinds.seed, help="of order and padding (default: random, recorded)")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is, if it is of this source")
 
 
@@ -90,7 +90,7 @@ def perform(args: argparse.Namespace, subject: subjects.Subject) -> tuple[Path, 
     plan = plans.Plan("qualify", qualification.points(args.placement), args.rounds, args.rounds, batches=args.batches,
                       block_ms=args.block_ms or like.block_ms, warmup_blocks=like.warmup_blocks, controls=False,
                       limit=60 * args.limit if args.limit else None)
-    command, seed = given.command(), race.seed_of(args.seed)
+    command, seed = argument_kinds.command(), race.seed_of(args.seed)
     record = folder.Record()
     with folder.begun() as (run_id, out, scratch):
         arms = line_up(subject, scratch)
@@ -111,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     where, trials, wrong = perform(args, entrants.only(args))
     heading("result")
     say(*qualification.lines(trials))
-    decided.note(folder=str(repo.shown(where)), lines=qualification.lines(trials),
+    json_result.note(folder=str(repo.shown(where)), lines=qualification.lines(trials),
                  trials=[qualification.to_row(trial) for trial in trials])
     say(f"{repo.shown(where)}/qualify.csv")
     if args.splice:

@@ -15,14 +15,15 @@ import textwrap
 import time
 from pathlib import Path
 
-from ..base import building, commits, decided, given, repo
+from ..base import argument_kinds, building, commits, json_result, repo
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unknown
 from ..base.say import Progress, colour, counted, duration, heading, say, warn
 from ..verify import checks, stressing, verification
 from ..verify.verdicts import closing, wrong as deviates
 from ..race import audit, eta, folder, ledger, plans, probes, quota, resuming, rounds, subjects, tables, unpaired
-from ..analysis import comparing, findings, standing, summary, verdict
+from ..analysis import comparing, findings, peer_summary, summary
 from ..analysis.comparing import Comparison
+from ..report.page_data import Report
 from . import entrants, prove, report, setup, stress
 
 SUMMARY = "race the schedulers against each other; leaves a report"
@@ -31,17 +32,17 @@ PLANS = "\n".join(textwrap.fill(told, 100, initial_indent=f"  {name:<14} ", subs
 DESCRIPTION = f"""\
 Sets up, builds the subjects (C++ in the preset release, Tokio by cargo) and races them: in every
 round each arm runs once in a fresh process, shuffled; an A/A pair of each candidate and an arm with
-a built-in slow-down qualify the batch. --quick first builds two subjects alone, audits them and says a first
-figure; then come a short proof and a short stress of all that there is, and the race.
+a built-in slow-down qualify the batch. --quick first builds two subjects alone, audits them and prints a first
+figure; then come a short proof and a short stress of everything, and the race.
 
 {PLANS}
 
-A plan with a time limit (its own, or --limit) runs fewer rounds where they do not fit, but always its
-least_rounds: the limit is shared among the batches, rounds go over all points in turn, and the report says
-how many there were and why.
-Before it starts, the race says how long it should take, and goes on correcting that.
+A plan with a time limit (its own, or --limit) runs fewer rounds if they do not fit, but never fewer than its
+least_rounds: the batches share the limit, rounds go over all points in turn, and the report says how many
+there were and why.
+Before it starts, the race forecasts how long it will take, and keeps correcting that.
 
-Before the first round each subject is audited at each scenario; what cannot be true is an error row.
+Before the first round each subject is audited at each scenario; a row that cannot be true becomes an error row.
 
 writes:  results/DATE-HOST/ (report.html, summary.md, rows.csv, compare.csv, hist.csv, micro.*,
          startup.*, env.json); never overwritten. While it runs, and when it is stopped, the folder is called
@@ -61,22 +62,22 @@ TINT = {"good": "green", "note": "yellow", "bad": "red"}
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="the plan quick, after a short proof and stress")
     parser.add_argument("--plan", metavar="PLAN", help="one of the above (default quick)")
-    given.repeatable(parser, "--scenario", "NAME", "only this (repeatable)")
-    given.repeatable(parser, "--point", "LABEL", "only this point of the plan, as summary.md names it (repeatable)")
-    given.repeatable(parser, "--subject", "NAME", "instead of the plan's subjects (repeatable)")
-    given.repeatable(parser, "--program", "FILE", "another subject: any program that speaks bench/contract/CLI.md")
+    argument_kinds.repeatable(parser, "--scenario", "NAME", "only this (repeatable)")
+    argument_kinds.repeatable(parser, "--point", "LABEL", "only this point of the plan, as summary.md names it (repeatable)")
+    argument_kinds.repeatable(parser, "--subject", "NAME", "instead of the plan's subjects (repeatable)")
+    argument_kinds.repeatable(parser, "--program", "FILE", "another subject: any program that speaks bench/contract/CLI.md")
     parser.add_argument("--baseline", metavar="FILE", help="an older build of a subject that races; slower than it is red")
     parser.add_argument("--expected", metavar="FILE",
                         help="findings that are known (default: bench/contract/expected_findings.csv)")
-    parser.add_argument("--rounds", type=given.count, metavar="N", help="instead of the plan's number")
-    parser.add_argument("--limit", type=given.minutes, metavar="MINUTES",
+    parser.add_argument("--rounds", type=argument_kinds.count, metavar="N", help="instead of the plan's number")
+    parser.add_argument("--limit", type=argument_kinds.minutes, metavar="MINUTES",
                         help="no round beyond the plan's least_rounds begins after this (default: the plan's limit; none with --rounds)")
-    parser.add_argument("--block-ms", type=given.block_ms, metavar="MS", help="length of a block (default: the plan's)")
-    parser.add_argument("--workers", type=given.workers, default=2, metavar="N", help="worker threads (default 2)")
+    parser.add_argument("--block-ms", type=argument_kinds.block_ms, metavar="MS", help="length of a block (default: the plan's)")
+    parser.add_argument("--workers", type=argument_kinds.workers, default=2, metavar="N", help="worker threads (default 2)")
     parser.add_argument("--placement", help="free or one_cpu (default: the plan's)")
-    parser.add_argument("--seed", type=given.seed, help="of order, plans and padding (default: random, recorded)")
-    parser.add_argument("--timeout", type=given.seconds, metavar="S", help="for one run, before it counts as hung")
-    parser.add_argument("--repeats", type=given.several, default=rounds.REPEATS, metavar="N",
+    parser.add_argument("--seed", type=argument_kinds.seed, help="of order, plans and padding (default: random, recorded)")
+    parser.add_argument("--timeout", type=argument_kinds.seconds, metavar="S", help="for one run, before it counts as hung")
+    parser.add_argument("--repeats", type=argument_kinds.several, default=rounds.REPEATS, metavar="N",
                         help=f"how often a disturbed round is run again (default {rounds.REPEATS})")
     parser.add_argument("--no-build", action="store_true",
                         help="take the builds as they are, if they are of this source; prove and stress nothing")
@@ -94,21 +95,22 @@ def parsed(*words: str) -> argparse.Namespace:
     """These options of a race, and the defaults of the others."""
     parser = argparse.ArgumentParser(exit_on_error=False)
     arguments(parser)
-    decided.argument(parser)  # it may stand among the words
+    json_result.argument(parser)  # it may stand among the words
     return parser.parse_args(words)
 
 
 @dataclasses.dataclass
 class Outcome:
-    """What a race left behind."""
+    """What a race left behind. Its folder is read once: everything that is told of it comes from the report."""
 
     folder: Path
     code: int
+    report: Report | None = None
     told: dict = dataclasses.field(default_factory=dict)  # for --json
 
     def note(self, **found: object) -> None:
         self.told |= found
-        decided.note(**found)
+        json_result.note(**found)
 
 
 def chosen_plan(args: argparse.Namespace) -> plans.Plan:
@@ -279,14 +281,13 @@ def perform(plan: plans.Plan, found: list[subjects.Subject], args: argparse.Name
             row |= {"status": "malformed", "error": reason}
         tables.write(out / "rows.csv", tables.ROWS, race.rows)
         tables.write(out / "hist.csv", tables.HIST, race.hist)
-        comparisons = comparing.compare(race.rows)
-        tables.write(out / "compare.csv", tables.COMPARE, [comparing.to_row(one, run_id) for one in comparisons])
-        red = [one.line for one in findings.judged(race.rows, comparisons, listed) if one.red]
         failed = [] if args.no_sidecars else unpaired_runs(arms, out, run_id, args.workers, plan)
         told = describe(race, plan, command, wrong, failed, tree.dirty if tree else repo.dirty())
         record.write(out, run_id, told | {"expected_findings": listed}, probes=probed)
-        report.write(out)
-    return Outcome(repo.RESULTS / run_id, exit_code(plan, race.rows, comparisons, wrong + failed + red))
+        read = report.write(out)
+        tables.write(out / "compare.csv", tables.COMPARE, [comparing.to_row(one, run_id) for one in read.comparisons])
+    red = [one.line for one in read.findings if one.red]
+    return Outcome(repo.RESULTS / run_id, exit_code(plan, read.rows, read.comparisons, wrong + failed + red), read)
 
 
 def unpaired_runs(arms: list[subjects.Arm], out: Path, run_id: str, workers: int, plan: plans.Plan) -> list[str]:
@@ -333,32 +334,31 @@ def describe(race: rounds.Race, plan: plans.Plan, command: str, wrong: list[str]
     }
 
 
-def found_in(outcome: Outcome) -> tuple[dict, list[dict[str, str]], list[Comparison], comparing.Validity]:
-    """What the folder says, its verdict last; its findings are told, and all is noted for --json."""
-    env, rows, comparisons = summary.load(outcome.folder)
-    batch, seen = verdict.of(env, rows, comparisons), findings.of(env, rows, comparisons)
+def found_in(outcome: Outcome) -> Report:
+    """The report of the race; its findings are told, and everything is noted for --json."""
+    read, batch = outcome.report, outcome.report.validity
     outcome.note(folder=str(repo.shown(outcome.folder)), batch=batch.word, reasons=list(batch.reasons),
-                 findings=[{"line": one.line, "red": one.red} for one in seen], failures=failures(env, rows),
-                 comparisons=[comparing.to_row(one, env["run_id"]) for one in comparisons])
-    say(*(colour(one.line, "red" if one.red else "yellow") for one in seen))
-    return env, rows, comparisons, batch
+                 findings=[{"line": one.line, "red": one.red} for one in read.findings], failures=failures(read),
+                 comparisons=[comparing.to_row(one, read.env["run_id"]) for one in read.comparisons])
+    say(*(colour(one.line, "red" if one.red else "yellow") for one in read.findings))
+    return read
 
 
-def failures(env: dict, rows: list[dict[str, str]]) -> list[str]:
+def failures(read: Report) -> list[str]:
     """Beside its findings, all that makes a race red: wrong rows, subjects that were refused, what failed beside the rounds."""
-    return summary.failures(rows) + env["race"]["problems"] + env["race"]["side_failures"]
+    return summary.failures(read.rows) + read.race["problems"] + read.race["side_failures"]
 
 
 def tell(outcome: Outcome) -> None:
     """The closing lines: how it stands, may it be believed, where is the report."""
     heading("result")
-    env, rows, comparisons, batch = found_in(outcome)
-    say(*standing.told(comparisons), *summary.bare_lines(rows, comparisons))
-    say(*summary.control_lines(batch))
-    say(*(f"{one.name}: {colour(one.text, TINT[one.level])}" for one in verification.statuses(env["verification"])))
-    say(*filter(None, [summary.disturbance_line(rows), summary.rounds_line(env["race"]), *summary.missing(env, rows),
-                       summary.unverified_line(rows)]))
-    tell_wrong(outcome, failures(env, rows))
+    read = found_in(outcome)
+    say(*peer_summary.told(read.comparisons), *summary.bare_lines(read.rows, read.comparisons))
+    say(*summary.control_lines(read.validity))
+    say(*(f"{one.name}: {colour(one.text, TINT[one.level])}" for one in read.statuses))
+    say(*filter(None, [summary.disturbance_line(read.rows), summary.rounds_line(read.race), *summary.missing(read.env, read.rows),
+                       summary.unverified_line(read.rows)]))
+    tell_wrong(outcome, failures(read))
 
 
 def tell_wrong(outcome: Outcome, wrong: list[str]) -> None:
@@ -367,7 +367,7 @@ def tell_wrong(outcome: Outcome, wrong: list[str]) -> None:
 
 def resume(args: argparse.Namespace) -> int:
     """Go on with an unfinished race: its words again, its programs as they lie, its rows so far."""
-    if mixed := given.besides(args, arguments, "resume"):
+    if mixed := argument_kinds.besides(args, arguments, "resume"):
         raise Fault(f"--resume with {mixed}", "an unfinished race has its own", "leave them away", USAGE)
     where, state = folder.to_resume(args.resume)
     started, told = time.monotonic(), parsed(*state["words"])
@@ -415,7 +415,7 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         offered = entrants.offered()
         say(entrants.in_words(offered))
-        decided.note(**{f"{kind}s": dict(names) for kind, names in offered.items()})
+        json_result.note(**{f"{kind}s": dict(names) for kind, names in offered.items()})
         return 0
     plan = chosen_plan(args)
     if args.save_baseline:
@@ -434,4 +434,4 @@ def run(args: argparse.Namespace) -> int:
         wrong += short_verification()
     heading(f"race: {', '.join(s.name for s in found)}; plan {plan.name}, at most {plan.rounds} rounds")
     deadline = time.monotonic() + plan.limit if plan.limit else None
-    return close(perform(plan, found, args, wrong, deadline, given.command(), built), started, args.save_baseline)
+    return close(perform(plan, found, args, wrong, deadline, argument_kinds.command(), built), started, args.save_baseline)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..base import given, repo
+from ..base import argument_kinds, repo
 from ..base.errors import Fault, USAGE, unknown
 from ..base.say import say
 from ..race import folder, shelf, tables
 from ..report import index_page, page, page_data, page_summary, splice
+from ..report.page_data import Report
 
 SUMMARY = "make report.html again from a result folder"
 DESCRIPTION = """\
@@ -20,17 +21,17 @@ A page is never replaced by a poorer one, with fewer charts or sections (as with
 A folder of tune or qualify is refused: its summary.md is its report.
 
 With --splice FILE the folder is published: it goes into a page of this repository, a race between <!-- race -->
-and <!-- /race --> (README.md; in the folder of a scheduler that raced it speaks of that scheduler, and names every
+and <!-- /race --> (README.md; the page of a scheduler that raced speaks of that scheduler, and names every
 loss), a qualification between <!-- qualify --> and <!-- /qualify --> (METHODOLOGY.md), an ablation between
-<!-- ablation --> and <!-- /ablation --> (impl/apiary/workers/README.md), and the folder becomes
+<!-- ablation --> and <!-- /ablation --> (impl/apiary/workers/README.md). Of the folder remains
 what git keeps: rows.csv, hist.csv, micro.json and startup.json compressed (.xz), its proof record in results/proofs/,
 and no report.html, which `report` makes again.
-A page without the marks is refused; so is a batch that is INVALID, and one that is WEAK (or of fewer than
-10 rounds) unless --weak. The page says which it is in its first line.
+Refused are: a page without the marks; an INVALID batch; a WEAK one (or of fewer than 10 rounds) unless --weak is
+given. The page's first line tells the verdict.
 
 With --index: results/index.html, a list of the folders with their verdicts, and results/history.html,
-each gated figure over the folders' commits; to be put beside them on any static host
-(.github/workflows/pages.yml does).
+each gated figure over the folders' commits, for any static host (.github/workflows/pages.yml puts
+them beside the folders).
 
 writes:  DIR/report.html and DIR/summary.md; or FILE, DIR and results/proofs/ as above, and of a race DIR/matrix*.svg;
          or results/index.html and results/history.html
@@ -45,8 +46,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--poorer", action="store_true", help="replace a page that has more charts or sections")
 
 
-def write(folder: Path, poorer: bool = True) -> Path:
-    """Write folder/report.html and summary.md. Unless `poorer`, a page that shows more than the new one is kept, by a Fault."""
+def write(folder: Path, poorer: bool = True) -> Report:
+    """Writes folder/report.html and summary.md, and returns what they show. Unless `poorer`, a page that shows more than the new
+    one is kept, by a Fault."""
     found = page_data.load(folder)
     path, text = folder / "report.html", page.render(found)
     if path.exists() and not poorer:
@@ -58,7 +60,7 @@ def write(folder: Path, poorer: bool = True) -> Path:
             raise Fault(f"the new page would be poorer: {', '.join(less)}", absent, remedy, USAGE)
     repo.write_text(path, text)
     repo.write_text(folder / "summary.md", page_summary.markdown(found))
-    return path
+    return found
 
 
 def contents(text: str) -> dict[str, int]:
@@ -89,7 +91,7 @@ def find(name: str | None) -> Path:
 
 def run(args: argparse.Namespace) -> int:
     if args.index:
-        if args.dir or given.besides(args, arguments, "dir", "index"):
+        if args.dir or argument_kinds.besides(args, arguments, "dir", "index"):
             raise Fault("--index lists every folder", "with it no folder is chosen, and no page spliced", "leave the rest away", USAGE)
         say(f"list: {repo.shown(index_page.write())}")
         return 0
@@ -103,5 +105,6 @@ def run(args: argparse.Namespace) -> int:
         shelf.publish(folder)
         say(f"{args.splice}: what stands between <!-- {name} --> and <!-- /{name} --> is that of {folder.name}")
         return 0
-    say(f"report: {repo.shown(write(folder, args.poorer).resolve())}")
+    write(folder, args.poorer)
+    say(f"report: {repo.shown((folder / 'report.html').resolve())}")
     return 0

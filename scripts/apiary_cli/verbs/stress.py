@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import random
 
-from ..base import building, decided, given, known, repo, sources
+from ..base import argument_kinds, building, json_result, repo, source_names, sources
 from ..base.errors import unknown
 from ..base.say import say
 from ..verify import stressing
@@ -19,15 +19,15 @@ Seeds are printed, so that a run can be repeated.
 
 writes:  build/tsan/, build/asan-ubsan/, and build/stress.json (what ran, with commit and source hash)
 takes:   a few minutes to build, then --seconds for each program, preset and seed
-exit:    0 when every run was clean, else 1"""
+exit:    0 if every run was clean, else 1"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="stress programs (default: all)")
-    parser.add_argument("--seconds", type=given.seconds, default=5.0, help="for each run (default 5)")
-    parser.add_argument("--seeds", type=given.count, default=1, metavar="N", help="how many seeds (default 1)")
-    parser.add_argument("--seed", type=given.seed, help="the first seed (default: random, printed)")
-    parser.add_argument("--threads", type=given.workers, help="threads of each program (default: its own)")
+    parser.add_argument("--seconds", type=argument_kinds.seconds, default=5.0, help="for each run (default 5)")
+    parser.add_argument("--seeds", type=argument_kinds.count, default=1, metavar="N", help="how many seeds (default 1)")
+    parser.add_argument("--seed", type=argument_kinds.seed, help="the first seed (default: random, printed)")
+    parser.add_argument("--threads", type=argument_kinds.workers, help="threads of each program (default: its own)")
     parser.add_argument("--preset", action="append", help="tsan or asan-ubsan (default: both)")
     parser.add_argument("--no-build", action="store_true", help="take the builds as they are, if they are of this source")
 
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         if name not in stressing.PRESETS:
             raise unknown("stress preset", name, stressing.PRESETS)
     if not args.no_build:
-        known.stresses(args.names)
+        source_names.stresses(args.names)
         setup.ensure(quiet=True)
         for name in presets:
             building.build(name, only="stress")
@@ -59,6 +59,6 @@ def run(args: argparse.Namespace) -> int:
     results, record = run_and_record(presets, args.names, chosen, args.seconds, args.threads)
     say(stressing.result_table(results))
     bad = sum(not r["passed"] for r in results)
-    decided.note(**record | {"runs": results})
+    json_result.note(**record | {"runs": results})
     say(f"{len(results)} runs, {bad} failed; record: {stressing.RECORD.relative_to(repo.ROOT)}")
     return 1 if bad else 0

@@ -7,7 +7,7 @@ import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..base import given, stats
+from ..base import argument_kinds, stats
 from ..base.errors import Fault, USAGE, unknown
 from ..base.say import heading
 from ..race import plans, rounds, subjects, tables
@@ -24,14 +24,14 @@ built-in slow-down shows what would be seen. What can be set is what the subject
 a setting changes one number, to a quarter, half, double and fourfold of its default unless --set
 says otherwise. --cross tries every combination of what --set names.
 
-A setting is better everywhere when it is IMPROVED at one point and IMPROVED or EQUIVALENT at all
-others, after Benjamini–Hochberg over all settings and points. The best of many is partly luck: it
-must be so again in a second batch, of new rounds, or the answer is to keep the defaults.
+A setting is better everywhere if it is IMPROVED at one point and IMPROVED or EQUIVALENT at all
+others, after Benjamini–Hochberg over all settings and points. The best of many is partly luck:
+unless a second batch, of new rounds, confirms it, the answer is to keep the defaults.
 
 --ablate asks the reverse: does each rule of the workers earn its place? It races the defaults against
 each rule switched off, at the points that the rule was made for and at some for all, with 2 and with 4
-workers. A gain is shown where off is REGRESSED at such a point in two batches. A rule shows none where
-the A/A pair resolves 3 % at all of them and off is EQUIVALENT or IMPROVED, twice. Else it is
+workers. A gain is shown if off is REGRESSED at such a point in two batches. A rule shows none if the A/A
+pair resolves 3 % at all of them and off is EQUIVALENT or IMPROVED, twice. Otherwise it is
 "unresolved here". The rules, their switches and their points are data: bench/contract/rules.toml.
 
   scripts/apiary tune
@@ -60,18 +60,18 @@ DEFAULTS = {"rounds": 10, "minutes": 45.0, "workers": 2, "block_ms": 50}
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--subject", default="hive", metavar="NAME", help="which program (default hive)")
-    given.repeatable(parser, "--set", "NAME=V,V,…", "these values of this number (repeatable)")
+    argument_kinds.repeatable(parser, "--set", "NAME=V,V,…", "these values of this number (repeatable)")
     parser.add_argument("--cross", action="store_true", help="every combination of the values given by --set")
     parser.add_argument("--plan", metavar="PLAN", help="the points of this plan, or TOML file")
-    given.repeatable(parser, "--scenario", "NAME", "only this (repeatable)")
+    argument_kinds.repeatable(parser, "--scenario", "NAME", "only this (repeatable)")
     parser.add_argument("--ablate", action="store_true", help="every rule of the workers off, each against its own scenario")
-    given.repeatable(parser, "--rule", "NAME", "with --ablate: only the rule that this number switches off (repeatable)")
-    parser.add_argument("--rounds", type=given.count, metavar="N", help="of a batch, at most (default 10; with --ablate 20)")
-    parser.add_argument("--minutes", type=given.minutes, metavar="M",
+    argument_kinds.repeatable(parser, "--rule", "NAME", "with --ablate: only the rule that this number switches off (repeatable)")
+    parser.add_argument("--rounds", type=argument_kinds.count, metavar="N", help="of a batch, at most (default 10; with --ablate 20)")
+    parser.add_argument("--minutes", type=argument_kinds.minutes, metavar="M",
                         help="no round begins later, but a batch has 5 at least, with --ablate 1 (default 45; with --ablate 20)")
-    parser.add_argument("--workers", type=given.workers, metavar="N", help="worker threads (default 2; with --ablate 2 and 4)")
-    parser.add_argument("--block-ms", type=given.block_ms, metavar="MS", help="length of a block (default 50; with --ablate 5)")
-    parser.add_argument("--seed", type=given.seed, help="of order and padding (default: random, recorded)")
+    parser.add_argument("--workers", type=argument_kinds.workers, metavar="N", help="worker threads (default 2; with --ablate 2 and 4)")
+    parser.add_argument("--block-ms", type=argument_kinds.block_ms, metavar="MS", help="length of a block (default 50; with --ablate 5)")
+    parser.add_argument("--seed", type=argument_kinds.seed, help="of order and padding (default: random, recorded)")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is, if it is of this source")
 
 
@@ -205,7 +205,7 @@ def write(out: Path, run_id: str, batches: against_defaults.Batches, verdicts: a
     tuned = [to_row(one, run_id, number) for number, some in enumerate(batches, start=1) for one in some]
     tables.write(out / "tune.csv", COLUMNS, tuned)
     told = lines(batches, verdicts)
-    (out / "summary.md").write_text(markdown(given.command(), run_id, told, batches))
+    (out / "summary.md").write_text(markdown(argument_kinds.command(), run_id, told, batches))
     return told
 
 

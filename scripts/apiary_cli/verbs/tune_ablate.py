@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 from pathlib import Path
 
-from ..base import given
+from ..base import argument_kinds
 from ..base.errors import Fault, USAGE
 from ..base.say import duration, heading, markdown as markdown_table, say
 from ..race import eta, plans, rounds, rules, subjects, tables
@@ -96,7 +96,7 @@ def write(out: Path, run_id: str, batches: against_defaults.Batches, verdicts: a
     rows = [row for number, one in enumerate(batches, start=1) for row in ablation.to_rows(one, run_id, number)]
     tables.write(out / "ablation.csv", ablation.COLUMNS, rows)
     lines = told(verdicts, rows)
-    (out / "summary.md").write_text(markdown(given.command(), run_id, lines, rows))
+    (out / "summary.md").write_text(markdown(argument_kinds.command(), run_id, lines, rows))
     return lines
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Iterable
 
-from ..base import known, proc, repo, sources
+from ..base import proc, repo, source_names, sources
 from ..base.errors import Fault, USAGE, tail, unknown
 from ..base.say import colour, counted, heading, say
 from .verdicts import KINDS, expected, merge_record, wrong
@@ -108,7 +108,7 @@ def select(entries: list[Entry], patterns: list[str]) -> list[Entry]:
     """The entries whose names match; an unknown name is answered with those that exist."""
     for pattern in patterns:
         if not any(named(entry, pattern) for entry in entries):
-            raise unknown("check", pattern, [*known.GROUPS, *(entry.name for entry in entries)])
+            raise unknown("check", pattern, [*source_names.GROUPS, *(entry.name for entry in entries)])
     return [entry for entry in entries if not patterns or any(named(entry, pattern) for pattern in patterns)]
 
 
@@ -218,7 +218,7 @@ def listed(patterns: list[str]) -> tuple[list[Entry], int]:
     entries = listing(path for path in there if path not in other)
     if not entries or other or len(there) < len(programs) or sources.misconfigured(folder):
         told = [entry.name for entry in entries]
-        names, begun = known.checks()
+        names, begun = source_names.checks()
         rest = {name: kind for name, kind in names.items() if name not in told}
         rest |= {f"{name}…": kind for name, kind in begun.items() if not any(one.startswith(name) for one in told)}
         entries += [Entry(name, kind, (), 0, "", folder) for name, kind in rest.items()]
@@ -229,8 +229,8 @@ def listed(patterns: list[str]) -> tuple[list[Entry], int]:
 def named(entry: Entry, pattern: str) -> bool:
     """Whether a pattern, or a group, names this entry; of its name only the beginning may be known (…)."""
     begun = entry.name.removesuffix("…")
-    return (entry.kind == known.GROUPS.get(pattern) or fnmatch.fnmatchcase(entry.name, pattern)
-            or (begun != entry.name and known.completes(pattern, begun)))
+    return (entry.kind == source_names.GROUPS.get(pattern) or fnmatch.fnmatchcase(entry.name, pattern)
+            or (begun != entry.name and source_names.completes(pattern, begun)))
 
 
 def for_engine(entries: list[Entry], engine: str | None) -> list[Entry]:

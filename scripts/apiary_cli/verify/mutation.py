@@ -1,4 +1,4 @@
-"""Mutation: each atomic site weakened by each legal step, each source of a last look left out; what the checks say to it."""
+"""Mutation: each atomic site weakened by each legal step, each source of a last look left out; and whether a check fails then."""
 
 from __future__ import annotations
 

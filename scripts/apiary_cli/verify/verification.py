@@ -1,4 +1,4 @@
-"""What is proved and stressed about the source that a race measured: the status beside each number."""
+"""Which proofs and stresses hold for the source that a race measured: the status beside each number."""
 
 from __future__ import annotations
 

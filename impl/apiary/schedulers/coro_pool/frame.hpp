@@ -1,7 +1,7 @@
 // co_frame: what the pool knows of a coroutine: the part of its promise that has no result type.
 //
 // When to use it. As the base of the promise of co_task. When not: from outside; a coroutine that
-// waits is a `suspended` (tasks/suspended.hpp).
+// waits is a `suspended` (tasks/suspended.hpp). What needs a worker's context is defined in context.hpp.
 //
 // A frame is a job: a worker that runs it resumes it. It is a fork_job, too: a branch lies in its
 // worker's private list until somebody asks.
@@ -257,5 +257,3 @@ inline void co_host<Sync>::bring(co_frame<Sync>& what) noexcept {
 }
 
 }  // namespace apiary
-
-#include <apiary/schedulers/coro_pool/context.hpp>

@@ -1,4 +1,5 @@
-// chat: a chat room and its guests, over sockets, in one process: each says a line, and must hear each line of all once.
+// chat: a chat room and its guests, over sockets, in one process. Each guest says a line, and must hear each guest's
+// line once.
 //
 //     chat [--clients 1000]
 //

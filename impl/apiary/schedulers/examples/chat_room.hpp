@@ -1,6 +1,7 @@
-// A chat room: what one says, all are told. Sockets are the event sources of a hive; the room, and each that is in it, is a process.
+// chat_room: a chat room: every guest hears what each guest says. Sockets are the event sources of a hive; the room,
+// and each guest in it, is a process.
 //
-// A member that reads slowly holds up nobody: its process waits until the socket takes more, and of what comes meanwhile its mailbox
+// A guest that reads slowly delays no other: its process waits until the socket takes more, and meanwhile its mailbox
 // drops the oldest lines.
 #pragma once
 
@@ -45,7 +46,7 @@ inline routine room(routine_self& me, std::atomic<std::size_t>& count) {
 inline routine member(routine_self& me, std::shared_ptr<open_socket> socket, pid room) {
     (void)me.send(room, joined{});
     for (std::string text;;) {
-        do {  // all that has come goes out at once
+        do {  // sends all lines that have come at once
             event e = co_await me.receive();
             if (e.data.get<hung_up>() != nullptr) co_return;
             text += **e.data.get<line>();
@@ -59,7 +60,7 @@ inline routine member(routine_self& me, std::shared_ptr<open_socket> socket, pid
     }
 }
 
-// One connection, on the worker of the hive that watches it: what comes in goes to the room, line by line.
+// One connection, on the worker of the hive that watches it: it passes what comes in to the room, line by line.
 class connection final : public descriptor_source {
 public:
     connection(hive& h, processes& all, pid room, const std::shared_ptr<open_socket>& s)

@@ -1,29 +1,33 @@
-// global_queue: one queue, one lock, condition variables; tasks have children, and a thread that waits for tasks runs them.
-// The specification of every other scheduler here, written so that it can be read, and the floor that they must beat.
+// global_queue: one queue, one lock, condition variables; tasks have children, and a thread that waits for tasks runs
+// them. The specification of every other scheduler here, written to be read, and the floor that they must beat.
 //
-// When to use it. To understand the contract, as an oracle in tests, or when tasks are long and few. When not: for many small
-// tasks; every post and every take meets at the one lock.
+// When to use it. To understand the contract, as an oracle in tests, or when tasks are long and few. When not: for many
+// small tasks; every post and every take meets at the one lock.
 //
-// Threads. The posting calls, request_stop, wait_idle, wait: any thread. The waits not from a task of this scheduler, which
-//          would wait for itself: std::logic_error. run, start and join: one thread. Construction and destruction: while no
-//          other thread uses it.
-// Order.   A worker begins the oldest task. Tasks of one scope begin in the order of their posts, as do those of none.
-// Family.  A task that takes a task_scope& gets the scope of its children, and has ended when they have. A wait for a scope
-//          runs queued tasks of it and of those below, and no others; it sleeps when all that is left runs elsewhere.
-// Errors.  A posting call throws std::bad_alloc, or what copying or moving the callable throws, and has then posted nothing.
-//          Every task that an exception leaves is counted. The first exception of a scope's tasks travels out of the wait for
-//          that scope; any other is swallowed, as are those of tasks without a scope. An empty std::function is accepted,
-//          and throws where it is run; a null function pointer must not be posted.
-// Invariants. I1 root_.unfinished = tasks queued + tasks running: "all done" is not "the queue is empty" (exhibit A33).
-//          I2 every wait is a loop on its condition under the lock, and every change that can make a condition true happens
-//          under the lock and notifies. I3 no callable is run, copied or destroyed with the lock held.
+// Threads. The posting calls, request_stop, wait_idle, wait: any thread. But a task of this scheduler would wait for
+//          itself in the waits, and gets std::logic_error. run, start and join: one thread. Construction and
+//          destruction: while no other thread uses the scheduler.
+// Order.   A worker begins the oldest task. Tasks of one scope begin in the order of their posts; so do tasks of no
+//          scope.
+// Family.  A task that takes a task_scope& gets the scope of its children, and has ended when they have. A wait for a
+//          scope runs queued tasks of that scope and of those below it, and no others; it sleeps while all that is left
+//          runs on other threads.
+// Errors.  A posting call throws std::bad_alloc, or what copying or moving the callable throws, and has then posted
+//          nothing. Every task that ends by an exception is counted. The wait for a scope throws the first exception of
+//          its tasks; any other is swallowed, as are those of tasks without a scope. An empty std::function is
+//          accepted, and throws where it is run; a null function pointer must not be posted.
+// Invariants
+//   I1  root_.unfinished = tasks queued + tasks running: "all done" is not "the queue is empty" (exhibit A33).
+//   I2  Every wait is a loop on its condition under the lock. Every change that can make a condition true happens under
+//       the lock and notifies.
+//   I3  No callable is run, copied or destroyed with the lock held.
 //
-// README.md has the rest. Checked by model_check/schedulers/global_queue/, stressed by stress/schedulers/global_queue/. Source:
-// seed 004.
+// README.md has the rest. Checked by model_check/schedulers/global_queue/, stressed by stress/schedulers/global_queue/.
 #pragma once
 
 #include <cstddef>
 #include <exception>
+#include <initializer_list>
 #include <span>
 #include <stdexcept>
 #include <thread>
@@ -50,39 +54,42 @@ class basic_global_queue {
     using ending = task_ending<Sync>;
     using running = running_family<Sync>;
     using lock = typename Sync::lock;
+    struct nothing {};
 
 public:
     class task_scope;
 
-    // Throws std::invalid_argument for no workers at all.
+    // Throws std::invalid_argument if there are to be no workers.
     explicit basic_global_queue(const global_queue_config& config = {}) : config_(config) {
         if (config.workers == 0) throw std::invalid_argument("global_queue: workers is 0; it must be at least 1");
     }
-    // Of a scheduler that was started: drains it, unless it was stopped otherwise, and joins it. Not by a task of its own: it
-    // would wait for itself, and so would a task that it helps.
+    // For `global_queue q({})`. Without it {} could also be a queue to copy, and the call would not compile.
+    explicit basic_global_queue(std::initializer_list<nothing>) : basic_global_queue() {}
+    // If the scheduler was started: drains it, unless it was stopped otherwise, and joins it. Must not run in one of
+    // its tasks, which would wait for itself; nor in a task that the scheduler helps to run.
     ~basic_global_queue() {
         if (running::is_below(root_))
             Sync::fail("global_queue: destroyed by a task of its own, which it would wait for; keep an owner outside");
-        request_stop();  // also of one that was not started: what a dropped callable's destructor posts is refused
+        request_stop();  // also if it was not started: refuses what a dropped callable's destructor posts
         join();
         drop_all(take_all());
     }
     basic_global_queue(const basic_global_queue&) = delete;
     basic_global_queue& operator=(const basic_global_queue&) = delete;
 
-    // F: void(), or void(task_scope&). False: stopped; the callable is destroyed without having run.
+    // F: void(), or void(task_scope&). False: the scheduler was stopped; the callable is destroyed without having run.
     template <class F>
     [[nodiscard]] bool post(F&& callable) {
         return accept(root_, std::forward<F>(callable));
     }
 
-    // Moves from every element. All of them or none: returns the size of the batch, or 0.
+    // Moves from every element. Posts all of them or none: returns the size of the batch, or 0.
     template <class F, std::size_t Extent>
     [[nodiscard]] std::size_t post_batch(std::span<F, Extent> callables) {
         return accept_all(root_, callables.size(), [&](std::size_t i) -> F&& { return std::move(callables[i]); });
     }
 
-    // Blocks until every task posted so far, and every task those have posted, has ended. Runs none.
+    // Blocks until every task posted so far, and every task those have posted, has ended. Runs no task itself.
     void wait_idle() {
         refuse_own(root_);
         lock held(mutex_);
@@ -92,15 +99,15 @@ public:
         }
     }
 
-    // The same, and runs queued tasks meanwhile. False: a stop dropped some since the last call.
+    // The same, but runs queued tasks meanwhile. False: a stop dropped some since the last call.
     bool wait() {
         refuse_own(root_);
         return !settle(root_).cut;
     }
 
-    // Blocks until the scheduler was stopped and every worker has ended; the caller is worker 0. Throws std::logic_error
-    // when it runs already or has run, std::system_error when a thread cannot be started (it is then stopped with
-    // stop_mode::discard).
+    // Blocks until the scheduler was stopped and every worker has ended; the caller is worker 0. Throws
+    // std::logic_error if it runs already or has run, and std::system_error if a thread cannot be started; the
+    // scheduler is then stopped with stop_mode::discard.
     void run() {
         launch(config_.workers - 1);
         work();
@@ -122,7 +129,7 @@ public:
         while (item* t = next(last)) last = end(t, true);
     }
 
-    // Returns at once. The first call decides how.
+    // Returns at once. The first call decides the mode.
     void request_stop(stop_mode how = stop_mode::drain) {
         fifo_list<item> dropped;
         {
@@ -183,13 +190,13 @@ private:
         return 0;
     }
 
-    // With the lock held.
+    // Precondition: the lock is held.
     void leave(family* of, bool dropped) {
         if (tasks_.leave(of, dropped)) helpers_.notify_all();
         if (root_.unfinished == 0) idle_.notify_all();
     }
 
-    // With the lock held: a task has ended so, if any.
+    // Precondition: the lock is held. Books the end of a task, if `last` holds one.
     void book(ending& last) {
         if (last.of == nullptr) return;
         ++report_.run;
@@ -198,7 +205,7 @@ private:
         leave(last.of, false);
     }
 
-    // For a worker that has ended `last`: the oldest task. Null when the scheduler was stopped and nothing is left.
+    // For a worker that has ended `last`: the oldest task. Null if the scheduler was stopped and no task is left.
     item* next(ending& last) {
         lock held(mutex_);
         book(last);
@@ -209,7 +216,8 @@ private:
         return tasks_.pop();
     }
 
-    // For a thread that waits for a family and has ended `last`: a task of it, or null and in `all` how the family has ended.
+    // For a thread that waits for a family and has ended `last`: a task of the family; or null, and in `all` how the
+    // family ended.
     item* next_of(family& of, ending& last, ending& all) {
         lock held(mutex_);
         book(last);
@@ -246,7 +254,7 @@ private:
         return e;
     }
 
-    // With the lock held, or alone.
+    // Precondition: the lock is held, or no other thread uses the scheduler.
     fifo_list<item> take_all() {
         fifo_list<item> all;
         while (item* t = tasks_.pop()) all.push_back(t);
@@ -284,9 +292,9 @@ private:
     const global_queue_config config_;
     typename Sync::mutex mutex_;
     typename Sync::condvar work_or_stop_;
-    typename Sync::condvar helpers_;  // in a wait for a family
+    typename Sync::condvar helpers_;  // for threads in a wait for a family
     typename Sync::condvar idle_;
-    family_queue<Sync> tasks_;  // from here to report_: by mutex_
+    family_queue<Sync> tasks_;  // this and the members up to report_: guarded by mutex_
     family& root_ = tasks_.root;
     bool stopping_ = false;
     stop_report report_;

@@ -1,14 +1,16 @@
 // parallel_for: a loop in chunks, each of them a child of the caller, which helps.
 //
 //     whole = apiary::parallel_for(queue, 0, n, [&](auto i) { a[i] = f(i); });
-//     whole = apiary::parallel_for(queue, 0, n, [&](auto from, auto to) { move(&a[from], to - from); }, {.grain = 1000});
+//     whole = apiary::parallel_for(queue, 0, n, [&](auto from, auto to) { move(&a[from], to - from); },
+//                                  {.grain = 1000});
 //
-// tasks/loop_range.hpp has its form, its bodies and its bounds, which it has in common with fork_join's.
+// tasks/loop_range.hpp describes its form, bodies and bounds, which fork_join's loop shares.
 //
-// Threads. Any, a task of the scheduler too.
-// Grain.   0, automatic: 8 to 16 chunks for each worker, or as many as there are indices.
-// Errors.  The first exception that leaves the body travels when all chunks that were posted have ended; it ends its chunk alone.
-//          The others are counted in the scheduler's report, as the first is. std::bad_alloc: nothing ran.
+// Threads. Any, also a task of the scheduler.
+// Grain.   0, automatic: 8 to 16 chunks for each worker, or one for each index if there are fewer.
+// Errors.  An exception ends its chunk alone. The call throws the body's first exception after all chunks that were
+//          posted have ended. The scheduler's report counts the first and all others. If it throws std::bad_alloc,
+//          nothing ran.
 // Memory.  A task for each chunk, all of them before the first begins.
 #pragma once
 
@@ -46,7 +48,7 @@ template <class Sync, class First, class Last, class Body>
                 body(begin, end);
             } else {
                 for (index k = from; k != to; ++k) {
-                    index given = k;  // the body may change what it is given
+                    index given = k;  // the body may change its argument
                     body(given);
                 }
             }

@@ -1,4 +1,4 @@
-// Starting threads that are bound to processors in turn.
+// processors_in_turn: starts threads that are bound to one processor after the other.
 #pragma once
 
 #include <sched.h>
@@ -12,8 +12,8 @@
 
 namespace apiary {
 
-// Binds the calling thread to one of its processors after the other, so that a thread which it starts meanwhile is bound from
-// its first instruction on. Frees the calling thread at its end.
+// Binds the calling thread to one of its processors after the other, so that a thread that it starts meanwhile is bound
+// from its first instruction on. Its destructor frees the calling thread.
 class processors_in_turn {
 public:
     explicit processors_in_turn(bool wanted) {
@@ -25,7 +25,7 @@ public:
     processors_in_turn(const processors_in_turn&) = delete;
     processors_in_turn& operator=(const processors_in_turn&) = delete;
 
-    // Nothing where it is not wanted. Throws std::system_error where the system refuses.
+    // Does nothing if binding is not wanted. Throws std::system_error if the system refuses.
     void next() {
         if (all_.empty()) return;
         if (!bind({all_[next_ % all_.size()]}))

@@ -1,13 +1,14 @@
-// A task in the global queue, and the family of tasks that share a parent. Plain data: everything here is read and
-// written with the scheduler's lock held.
+// task_family: a task in the global queue, and the family of tasks that share a parent. Plain data: everything here is
+// read and written with the scheduler's lock held.
 //
-// The families are a tree. Its root is the scheduler itself; each other one is a task_scope, which lies on the stack of the
-// parent: the task, or the thread outside, that opened it.
+// The families are a tree. Its root is the scheduler itself; each other one is a task_scope, which lies on the stack of
+// the parent: the task, or the thread outside, that opened it.
 //
-// Invariants. F1 `unfinished` counts the tasks of the family and of all families below it, queued or running.
-//             F2 a family is in its parent's `inner` while it has unfinished tasks. F3 `queued` has the family's own queued
-//             tasks in the order of their posts; each is in the scheduler's queue, too. So the oldest task of the queue is
-//             the oldest of its family.
+// Invariants
+//   F1  `unfinished` counts the tasks of the family and of all families below it, queued or running.
+//   F2  A family is in its parent's `inner` while it has unfinished tasks.
+//   F3  `queued` has the family's own queued tasks in the order of their posts; each is in the scheduler's queue, too.
+//       So the oldest task of the queue is the oldest of its family.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +29,8 @@ struct queued_task {
     template <class F>
     queued_task(task_family<Sync>& family, F&& callable) : of(&family), call(std::forward<F>(callable)) {}
 
-    typename Sync::template cell<queued_task*> next;            // in its family
-    typename Sync::template cell<queued_task*> before, behind;  // in the queue
+    typename Sync::template cell<queued_task*> next;            // the next one in its family
+    typename Sync::template cell<queued_task*> before, behind;  // its neighbours in the queue
     task_family<Sync>* const of;
     task<Sync> call;
 };
@@ -40,8 +41,8 @@ struct task_family {
     task_family(const task_family&) = delete;
     task_family& operator=(const task_family&) = delete;
 
-    task_family* const parent;                                  // null: the root
-    typename Sync::template cell<task_family*> before, behind;  // in the parent's `inner`
+    task_family* const parent;                                  // null for the root
+    typename Sync::template cell<task_family*> before, behind;  // its neighbours in the parent's `inner`
     linked_list<task_family> inner;
     fifo_list<queued_task<Sync>> queued;
     std::size_t unfinished = 0;
@@ -50,7 +51,7 @@ struct task_family {
     std::exception_ptr error;  // the first that left a task of this family, since the last wait
 };
 
-// How a task has ended. Or all tasks of a family: whether a stop dropped some, and the first exception.
+// How a task has ended; or, for all tasks of a family: whether a stop dropped some, and the first exception.
 template <class Sync>
 struct task_ending {
     task_family<Sync>* of = nullptr;
@@ -58,7 +59,7 @@ struct task_ending {
     std::exception_ptr error = nullptr;
 };
 
-// The queue of a scheduler, in the order of the posts, and the families of what lies in it.
+// The queue of a scheduler, in the order of the posts, and the families of its tasks.
 template <class Sync>
 class family_queue {
     using family = task_family<Sync>;
@@ -67,7 +68,7 @@ class family_queue {
 public:
     bool empty() const { return queue_.empty(); }
 
-    // One task more of its family. True: a thread sleeps in a wait that should run it.
+    // Adds a task of its family. True: a thread sleeps in a wait that should run it.
     bool push(item* t) {
         queue_.append(t);
         t->of->queued.push_back(t);
@@ -79,16 +80,16 @@ public:
         return awaited;
     }
 
-    // The oldest task of all; null: there is none.
+    // Takes the oldest task of all; null if there is none.
     item* pop() { return queue_.empty() ? nullptr : take(queue_.front()); }
 
-    // The oldest task of this family, else of one below it; null: all that is unfinished runs.
+    // Takes the oldest task of this family, else of one below it; null: all unfinished ones are running.
     item* pop_of(const family& of) {
         item* const t = oldest(of);
         return t == nullptr ? nullptr : take(t);
     }
 
-    // One task less of this family. True: a family has ended for whose end a thread sleeps.
+    // A task of this family has ended. True: a family has ended for whose end a thread sleeps.
     static bool leave(family* of, bool dropped) {
         bool awaited = false;
         for (family* f = of; f != nullptr; f = f->parent) {
@@ -110,7 +111,7 @@ private:
         return nullptr;
     }
 
-    // By F3 the oldest of its family, too.
+    // By F3 it is the oldest of its family, too.
     item* take(item* t) {
         queue_.remove(t);
         return t->of->queued.pop_front();
@@ -119,14 +120,14 @@ private:
     linked_list<item> queue_;
 };
 
-// The family in which the calling thread runs a task, the innermost where tasks lie upon each other. Only where threads are
-// real: those of an engine have no storage of their own, and there it is always null.
+// The family whose task the calling thread runs; the innermost if it runs several, one inside the other. Works for real
+// threads only: an engine's threads have no storage of their own, and for them it is always null.
 template <class Sync>
 class running_family {
     using family = task_family<Sync>;
 
 public:
-    // What it was before.
+    // Returns the family that it was before.
     static family* enter(family* f) {
         if constexpr (Sync::checked) return nullptr;
         return std::exchange(innermost_, f);

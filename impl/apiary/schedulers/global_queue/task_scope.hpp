@@ -1,9 +1,10 @@
 // task_scope: the children of a task, or tasks that a thread outside wants to wait for. A part of global_queue.hpp.
 //
-// Threads. run: the thread that opened it and the tasks of the scope, and others as long as they know that its owner waits
-//          behind them. wait: any, but none that runs a task of this scope.
-// Lifetime. It lies on the stack of its owner, and its end waits as wait() does. The thread that ends the last task does not
-//          touch it once it has left the lock, and only with the lock does the owner see that all has ended.
+// Threads.   run: the thread that opened it, the tasks of the scope, and any thread that knows that the scope's owner
+//            will wait later. wait: any thread, except one that runs a task of this scope.
+// Lifetime.  It lies on the stack of its owner, and its destructor waits as wait() does. The thread that ends the last
+//            task does not touch it after it has left the lock, and only with the lock does the owner see that all
+//            tasks have ended.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +19,10 @@ namespace apiary {
 template <class Sync>
 class basic_global_queue<Sync>::task_scope {
 public:
-    // Below the scope whose task the calling thread runs, if that is of this scheduler.
+    // Below the scope whose task the calling thread runs, if that scope is of this scheduler.
     explicit task_scope(basic_global_queue& queue)
         : task_scope(queue, running::is_below(queue.root_) ? *running::innermost() : queue.root_) {}
-    ~task_scope() { (void)queue_.settle(family_); }  // an exception that nobody waited for is swallowed
+    ~task_scope() { (void)queue_.settle(family_); }  // swallows an exception for which nobody waited
     task_scope(const task_scope&) = delete;
     task_scope& operator=(const task_scope&) = delete;
 
@@ -31,14 +32,15 @@ public:
         return queue_.accept(family_, std::forward<F>(callable));
     }
 
-    // n tasks, the i-th of them callable(i). All of them or none: returns n, or 0.
+    // Posts n tasks, the i-th of them callable(i). All of them or none: returns n, or 0.
     template <class Callable>
     [[nodiscard]] std::size_t run_all(std::size_t n, Callable callable) {
         return queue_.accept_all(family_, n, std::move(callable));
     }
 
-    // Blocks until all tasks of this scope and of those below have ended; runs them meanwhile. Throws the first exception
-    // that left a task of this scope, and std::logic_error when a task of this scope calls it. False: a stop dropped some.
+    // Blocks until all tasks of this scope and of those below have ended, and runs them meanwhile. Throws the first
+    // exception that left a task of this scope, and std::logic_error if a task of this scope calls it. False: a stop
+    // dropped some.
     bool wait() {
         queue_.refuse_own(family_);
         const ending all = queue_.settle(family_);

@@ -231,7 +231,6 @@ private:
     static void fiber_main(void* data);
     friend struct fiber_entry;
     void reset();
-    void start_fibers();
     void resume(unsigned thread);
     void suspend();  // from a fiber to the scheduler
     run_end run();

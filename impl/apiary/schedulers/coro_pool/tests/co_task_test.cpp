@@ -257,6 +257,12 @@ TEST(sync_wait, throws_on_a_worker_of_the_same_pool_before_start_and_behind_a_st
     EXPECT_EQ(pool.report().refused, 1U) << "the last: it met the closed door";
 }
 
+TEST(coro_pool, empty_braces_are_the_usual_configuration) {
+    coro_pool named({}), usual, braces{}, config(apiary::co_config{});
+    EXPECT_EQ(named.workers(), usual.workers());
+    EXPECT_TRUE(named.start());
+}
+
 TEST(coro_pool, refuses_numbers_out_of_range) {
     EXPECT_THROW(coro_pool({.workers = 10'000}), std::invalid_argument);
     EXPECT_THROW(coro_pool({.linger_ns = -1}), std::invalid_argument);

@@ -19,7 +19,7 @@ namespace {
 using apiary::real_sync;
 using apiary::worker_parameters;
 
-struct still_parts : apiary::co_parts<real_sync> {
+struct still_parts : apiary::default_parts<real_sync> {
     using clock = apiary::manual_clock<>;
 };
 using core_type = apiary::co_core<real_sync, still_parts>;

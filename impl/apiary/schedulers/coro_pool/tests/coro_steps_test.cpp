@@ -182,7 +182,7 @@ public:
     }
     mutable std::int64_t looks = 0;
 };
-struct ticking_parts : apiary::co_parts<real_sync> {
+struct ticking_parts : apiary::default_parts<real_sync> {
     using clock = ticking_clock;
 };
 using ticking_core = apiary::co_core<real_sync, ticking_parts>;

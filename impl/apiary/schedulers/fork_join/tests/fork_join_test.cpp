@@ -232,6 +232,12 @@ TEST(fork_join_pool, run_on_its_own_worker_is_a_plain_call_and_on_anothers_goes_
     EXPECT_THROW(one.run([]() -> int { throw std::runtime_error("root"); }), std::runtime_error);
 }
 
+TEST(fork_join, empty_braces_are_the_usual_configuration) {
+    fork_join_pool named({}), usual, braces{}, config(apiary::fork_join_config{});
+    EXPECT_EQ(named.workers(), usual.workers());
+    EXPECT_EQ(named.run([] { return 3; }), 3);
+}
+
 TEST(fork_join_pool, refuses_impossible_numbers) {
     EXPECT_THROW(fork_join_pool({.workers = 281}), std::invalid_argument);
     EXPECT_THROW(fork_join_pool({.linger_ns = -1}), std::invalid_argument);

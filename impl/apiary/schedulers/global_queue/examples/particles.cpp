@@ -1,4 +1,5 @@
-// The main program of seed 004: worker threads at the start, a thousand chunks of a thousand particles each frame, other work
+// A frame loop: worker threads at the start, a thousand chunks of a thousand particles each frame, other work in
+// between, and a wait in which the main thread helps. Ends with 1 if a particle did not move exactly once a frame.
 // in between, and a wait in which the main thread helps. Ends with 1 when a particle did not move exactly once a frame.
 #include <cstddef>
 #include <cstdio>
@@ -27,10 +28,10 @@ int main() {
     constexpr std::size_t chunks = 1000, chunk = 1000;
     std::vector<particle> particles(chunks * chunk);
 
-    apiary::global_queue scheduler;  // a worker for each processor, or as many as the quota lets run
+    apiary::global_queue scheduler;  // one worker for each processor, or as many as the quota lets run
     scheduler.start();
 
-    // A frame as the seed writes it.
+    // A frame, post by post.
     for (std::size_t n = 0; n < chunks; ++n)
         if (!scheduler.post([&, n] { move(&particles[n * chunk], chunk); })) return 1;
     double camera = 0;  // other work in between

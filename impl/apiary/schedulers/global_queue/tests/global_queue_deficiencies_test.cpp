@@ -1,6 +1,6 @@
-// What counters show. The deficiencies that seed 004 finds in this scheduler, 1: every lock is contended, 2: posts are serial,
-// 3: no load balance, workers idle beside one that runs. (4 and 5, which are repaired, are in global_queue_scope_test.cpp.) And
-// which sleepers are told of what.
+// What counters show of this scheduler's deficiencies: 1, every lock is contended; 2, posts are serial; 3, no load
+// balance, workers idle beside one that runs. (4 and 5, which are repaired, are in global_queue_scope_test.cpp.) And
+// which sleepers a post or an end notifies.
 #include <apiary/schedulers/global_queue/global_queue.hpp>
 
 #include <gtest/gtest.h>
@@ -94,8 +94,8 @@ TEST(global_queue_deficiency_2, posts_of_several_threads_are_serial) {
     EXPECT_EQ(seen.most_inside, 1U);
 }
 
-// Tasks of equal work: in a turn each worker runs one of them, or sleeps. Tasks begin and workers fall asleep as the scheduler lets
-// them; what a turn was is counted when nobody is on the way.
+// Tasks of equal work: in a turn each worker runs one of them, or sleeps. Tasks begin and workers fall asleep as the
+// scheduler lets them; a turn is counted when no worker is on its way.
 TEST(global_queue_deficiency_3, equal_tasks_leave_workers_idle) {
     constexpr unsigned workers = 2;
     struct row {
@@ -132,8 +132,8 @@ TEST(global_queue_deficiency_3, equal_tasks_leave_workers_idle) {
     }
 }
 
-// Both workers are busy, one thread sleeps in a wait for each one's scope. What the second one's task makes, alone or as one of
-// several, its own sleeper must run: to wake the other one is not enough.
+// Both workers are busy, and for the scope of each one's task a thread sleeps in a wait. If the second task makes one
+// task or several, its own sleeper must run them: to wake the other one is not enough.
 TEST(global_queue_sleepers, are_told_of_what_they_could_run) {
     for (const bool several : {false, true}) {
         counting_sync::reset();

@@ -1,4 +1,4 @@
-// Parents, children and those that wait: what a wait runs and what it does not, and what a stop leaves of it.
+// Parents, children and threads that wait: what a wait runs and what it does not, and what a stop leaves of it.
 #include <apiary/schedulers/global_queue/global_queue.hpp>
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ void wait_for(const std::atomic<bool>& flag) {
     while (!flag.load()) std::this_thread::yield();
 }
 
-// Of a scheduler that was started.
+// For a scheduler that was started.
 apiary::stop_report stopped(global_queue& q) {
     q.request_stop();
     q.join();
@@ -322,7 +322,8 @@ TEST(global_queue_wait, a_discarding_stop_in_the_middle_is_told) {
     EXPECT_EQ(q.report().discarded, 2U);
 }
 
-// The waiting thread sleeps when the stop comes; what it waits for is dropped, but for the task that the worker has begun.
+// The waiting thread sleeps when the stop comes; the tasks that it waits for are dropped, except the one that the
+// worker has begun.
 TEST(global_queue_wait, a_discarding_stop_ends_that_of_a_sleeper) {
     global_queue q({.workers = 1});
     std::atomic<bool> began{false}, go{false};

@@ -26,6 +26,11 @@ int only_processor() {
     return all.size() == 1 ? all[0] : -1;
 }
 
+TEST(global_queue, empty_braces_are_the_usual_configuration) {
+    apiary::global_queue named({}), usual, braces{}, config(apiary::global_queue_config{});
+    EXPECT_TRUE(named.post([] {}));
+}
+
 TEST(global_queue_start, does_not_block_and_its_caller_is_no_worker) {
     global_queue q({.workers = 2});
     q.start();

@@ -1,5 +1,5 @@
-// What the global queue offers beyond the contract (contract_test.cpp): its batches' order, its workers' number, its waits for
-// idleness, and a run that gets no thread. A program of its own: it replaces operator new.
+// What the global queue offers beyond the contract (contract_test.cpp): the order of its batches, the number of its
+// workers, its waits for idleness, and a run that gets no thread. A program of its own: it replaces operator new.
 #include <apiary/schedulers/global_queue/global_queue.hpp>
 
 #include <gtest/gtest.h>

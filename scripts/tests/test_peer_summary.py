@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from apiary_cli.analysis import comparing, matrix, standing
+from apiary_cli.analysis import comparing, matrix, peer_summary
 from apiary_cli.report import picture
 
 from . import points
@@ -25,26 +25,26 @@ def rows() -> list[dict[str, str]]:
     ])
 
 
-def against(found: list[standing.Standing], ours: str, other: str) -> standing.Standing:
+def against(found: list[peer_summary.Standing], ours: str, other: str) -> peer_summary.Standing:
     return next(one for one in found if (one.ours, one.other) == (ours, other))
 
 
 class Counts(unittest.TestCase):
     def test_each_peer_has_its_line_with_the_worst_and_the_best_point(self) -> None:
         claims = [one for one in comparing.compare(rows()) if one.claim and one.pairing.candidate == "fork_join"]
-        self.assertEqual(standing.table(standing.of(claims)), [
+        self.assertEqual(peer_summary.table(peer_summary.of(claims)), [
             "| fork_join against | faster | slower | unresolved | worst | best |",
             "|---|--:|--:|--:|---|---|",
             "| go | 2 | 0 | 0 | ×0.25 [0.25, 0.25] `fib n=27;workers=1` | ×0.20 [0.20, 0.20] `fib n=27;workers=2` |",
             "| libomp | 0 | 0 | 2 | (×1.00 [1.00, 1.00]) `fib n=27;workers=2` | (×1.00 [1.00, 1.00]) `fib n=27;workers=1` |",
             "| rayon | 1 | 1 | 0 | **×2.00 [2.00, 2.00]** `fib n=27;workers=2` | ×0.50 [0.50, 0.50] `fib n=27;workers=1` |",
         ])
-        self.assertEqual(standing.table([]), [])
+        self.assertEqual(peer_summary.table([]), [])
 
     def test_several_of_ours_have_lines_of_their_own(self) -> None:
-        found = standing.of(comparing.compare(rows()))
+        found = peer_summary.of(comparing.compare(rows()))
         self.assertEqual(len(found), 6)
-        self.assertEqual(standing.table(found)[0].split(" | ")[0], "| against")
+        self.assertEqual(peer_summary.table(found)[0].split(" | ")[0], "| against")
         self.assertEqual(len(against(found, "hive", "rayon").time.lost), 2)
 
     def test_a_proven_loss_is_worse_than_a_greater_ratio_that_is_undecided(self) -> None:
@@ -54,48 +54,48 @@ class Counts(unittest.TestCase):
             made for params, times in noisy.items() for n in range(10) for made in (
                 row("fork_join", "fib", params, n, ns_per_op="100", role="candidate"), row("rayon", "fib", params, n, ns_per_op=str(times[n % 2])))
         ])
-        found = against(standing.of(comparing.compare(rows() + more)), "fork_join", "rayon").time
+        found = against(peer_summary.of(comparing.compare(rows() + more)), "fork_join", "rayon").time
         ratios = [one.found.ratio for one in found.every]
         self.assertEqual((len(found.lost), len(found.won), found.unresolved), (1, 1, 2))
         self.assertTrue(min(ratios) < 0.5 and max(ratios) > 2, ratios)
         self.assertEqual([one.key[1] for one in found.ends()], ["n=27;workers=2", "n=27;workers=1"])
 
     def test_processor_time_is_counted_apart(self) -> None:
-        (found,) = standing.of(comparing.compare(costs()))
-        head, _, line = standing.table([found])
+        (found,) = peer_summary.of(comparing.compare(costs()))
+        head, _, line = peer_summary.table([found])
         self.assertIn("| spends less, more, unresolved |", head)
         self.assertIn("| spinner | 0 | 1 | 0 | 1, 0, 0 | **×5.00 [5.00, 5.00]** `post_latency rate=1000`, latency p50 |", line)
 
     def test_what_the_injector_made_is_unresolved_and_no_end(self) -> None:
-        (found,) = standing.of([one for one in comparing.compare(injected(11)) if one.metric.column == "lat_p50_ns"])
+        (found,) = peer_summary.of([one for one in comparing.compare(injected(11)) if one.metric.column == "lat_p50_ns"])
         self.assertEqual((found.time.unresolved, found.time.unranked, found.time.ends()), (1, 1, ()))
-        self.assertTrue(standing.table([found])[2].endswith("| 0 | 0 | 1 | – | – |"))
+        self.assertTrue(peer_summary.table([found])[2].endswith("| 0 | 0 | 1 | – | – |"))
 
     def test_a_load_that_was_not_carried_is_no_ratio_of_latencies_and_says_so(self) -> None:
         for late, told in ((10, True), (4, False)):
             with self.subTest(late):
                 rows = [one | {"flags": "overloaded"} if one["subject"] == "spinner" and int(one["round"]) < late else one for one in costs()]
-                found = standing.of(comparing.compare(rows))
-                self.assertIs("latency p50 (overloaded) |" in standing.table(found)[2], told)
-                self.assertIs(standing.OVERLOADED in standing.legend(found), told)
+                found = peer_summary.of(comparing.compare(rows))
+                self.assertIs("latency p50 (overloaded) |" in peer_summary.table(found)[2], told)
+                self.assertIs(peer_summary.OVERLOADED in peer_summary.legend(found), told)
 
     def test_a_terminal_is_told_the_same_without_marks(self) -> None:
-        told = standing.told(comparing.compare(costs()))
+        told = peer_summary.told(comparing.compare(costs()))
         self.assertEqual(told[0].split(), "hive against faster slower unresolved spends less, more, unresolved worst best".split())
         self.assertEqual(told[2].split()[:8], ["spinner", "0", "1", "0", "1,", "0,", "0", "×5.00"])
         self.assertEqual(told[3:], ["slower, or spends more, in post_latency rate=1000, latency p50: ×5.00 [5.00, 5.00] of spinner; "
                                     "processor time of hive ×0.25"])
-        self.assertEqual(standing.told([]), ["nothing was compared"])
+        self.assertEqual(peer_summary.told([]), ["nothing was compared"])
 
     def test_where_the_control_failed_nothing_is_an_end(self) -> None:
         control = [row("fork_join-aa", "fib", "n=27;workers=2", n, ns_per_op="200", role="aa", row_kind="control") for n in range(10)]
-        found = against(standing.of(comparing.compare(rows() + control)), "fork_join", "rayon")
+        found = against(peer_summary.of(comparing.compare(rows() + control)), "fork_join", "rayon")
         self.assertEqual((len(found.time.lost), found.time.unresolved), (0, 1))
         self.assertEqual([one.key[1] for one in found.time.ends()], ["n=27;workers=1"] * 2)
 
     def test_without_a_control_nothing_is_an_end(self) -> None:
         uncontrolled = [one for one in rows() if one["role"] != "aa"]
-        found = against(standing.of(comparing.compare(uncontrolled)), "fork_join", "rayon")
+        found = against(peer_summary.of(comparing.compare(uncontrolled)), "fork_join", "rayon")
         self.assertEqual((found.time.counts(), found.time.ends()), (["0", "0", "2"], ()))
         told = matrix.of(comparing.compare(uncontrolled), uncontrolled)
         self.assertTrue(told[4].endswith("| no A/A | no A/A | no A/A |"), told[4])
@@ -110,28 +110,28 @@ class Floors(unittest.TestCase):
 
     def test_no_count_and_no_loss_names_one(self) -> None:
         found = comparing.compare(self.ROWS)
-        self.assertEqual({one.other for one in standing.of(found)}, {"go", "libomp", "rayon"})
-        self.assertNotIn("machine_calls", " ".join(standing.losses(found)))
+        self.assertEqual({one.other for one in peer_summary.of(found)}, {"go", "libomp", "rayon"})
+        self.assertNotIn("machine_calls", " ".join(peer_summary.losses(found)))
 
     def test_they_stand_in_a_table_of_their_own(self) -> None:
         found = comparing.compare(self.ROWS)
-        self.assertEqual(standing.floors(found, ["fork_join"]), [
+        self.assertEqual(peer_summary.floors(found, ["fork_join"]), [
             "| fork_join over the floor | comparisons | farthest | nearest |",
             "|---|--:|---|---|",
             "| machine_calls | 2 | ×1.25 [1.25, 1.25] `fib n=27;workers=2` | ×1.25 [1.25, 1.25] `fib n=27;workers=1` |",
         ])
-        several = standing.floors(found, ["fork_join", "hive"])
+        several = peer_summary.floors(found, ["fork_join", "hive"])
         self.assertEqual([line.split(" | ")[0] for line in several[2:]], ["| fork_join / machine_calls", "| hive / machine_calls"])
-        self.assertEqual(standing.floors(comparing.compare(rows()), ["fork_join"]), [])
+        self.assertEqual(peer_summary.floors(comparing.compare(rows()), ["fork_join"]), [])
 
 
 class Losses(unittest.TestCase):
     def test_one_loses_and_several_lose(self) -> None:
-        self.assertEqual(standing.losers(["fork_join"]), "fork_join loses")
-        self.assertEqual(standing.losers(["fork_join", "hive"]), "fork_join and hive lose")
+        self.assertEqual(peer_summary.losers(["fork_join"]), "fork_join loses")
+        self.assertEqual(peer_summary.losers(["fork_join", "hive"]), "fork_join and hive lose")
 
     def test_they_are_named_by_point_the_worst_first(self) -> None:
-        told = standing.losses(comparing.compare(rows()))
+        told = peer_summary.losses(comparing.compare(rows()))
         self.assertEqual(told, [
             "hive in `fib n=27;workers=2`: ×20.00 [20.00, 20.00] of rayon, ×10.00 [10.00, 10.00] of libomp, ×2.00 [2.00, 2.00] of go",
             "hive in `fib n=27;workers=1`: ×10.00 [10.00, 10.00] of libomp, ×5.00 [5.00, 5.00] of rayon, ×2.50 [2.50, 2.50] of go",
@@ -139,7 +139,7 @@ class Losses(unittest.TestCase):
         ])
 
     def test_what_a_latency_was_bought_with_stands_behind_it(self) -> None:
-        self.assertEqual(standing.losses(comparing.compare(costs())), [
+        self.assertEqual(peer_summary.losses(comparing.compare(costs())), [
             "`post_latency rate=1000`, latency p50: ×5.00 [5.00, 5.00] of spinner; processor time of hive ×0.25"
         ])
 

@@ -1,4 +1,4 @@
-"""Names that can be looked at before anything is built, read from the sources: checks, subjects, stress programs."""
+"""The names of checks, subjects and stress programs, read from the sources, so that a wrong name is refused before a build."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def texts(folder: str, pattern: str) -> list[str]:
 
 
 def checks(kind: str | None = None) -> tuple[dict[str, str], dict[str, str]]:
-    """Of model_check/, each with its kind: names, and beginnings of names that a macro (prefix_##word), the arguments of a
-    type (of ring<int, 4>, ring_int_4) or a table complete."""
+    """The checks of model_check/, each with its kind. First the whole names; then the beginnings of names that a macro
+    (prefix_##word), a type's arguments (ring<int, 4> gives ring_int_4) or a table completes."""
     names: dict[str, str] = {}
     begun: dict[str, str] = {}
     for text in texts("model_check", "*.cpp"):
@@ -41,13 +41,13 @@ def checks(kind: str | None = None) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def completes(pattern: str, begun: str) -> bool:
-    """Whether a name that begins so may be one that the pattern names."""
+    """True if the pattern may match a name with this beginning."""
     literal = re.split(r"[*?\[]", pattern)[0]
     return literal.startswith(begun) or (begun.startswith(literal) and literal != pattern)
 
 
 def check_names(patterns: list[str], kind: str | None = None) -> None:
-    """Refuses a pattern that no check of the sources matches; their programs are asked again once they are built."""
+    """Refuses a pattern that matches no check in the sources. Once the programs are built, they are asked again."""
     names, begun = checks(kind)
     for pattern in patterns if names else ():
         if not fnmatch.filter(names, pattern) and not any(completes(pattern, one) for one in begun) and (kind or pattern not in GROUPS):
@@ -62,7 +62,7 @@ def stresses(names: list[str]) -> None:
 
 
 def subjects() -> set[str]:
-    """What the sources can build, by the names of their programs."""
+    """The subjects that the sources can build, by the names of their programs."""
     text = "\n".join(texts("bench/subjects", "CMakeLists.txt"))
     rust = {path.name.removeprefix("subject_") for path in building.rust_programs()}
     return {a or b for a, b in SUBJECT.findall(text)} | rust

@@ -1,4 +1,4 @@
-"""Numbers given on the command line: each kind refuses what makes no sense, before anything is built."""
+"""The kinds of numbers on the command line. Each kind refuses values that make no sense, before anything is built."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import shlex
 import sys
 from typing import Callable
 
-MOST = 10**6  # of anything that is counted: more is a slip of the finger
+MOST = 10**6  # the most of anything that is counted: more is a typing mistake
 SEEDS = 2**63
 DECIMAL = re.compile(r"[0-9]{1,12}(\.[0-9]{0,9})?|\.[0-9]{1,9}")
 YEAR = 365.0 * 24 * 3600
 
 
 def command() -> str:
-    """This call, to paste."""
+    """This call of scripts/apiary, to paste into a shell."""
     return shlex.join(["scripts/apiary", *sys.argv[1:]])
 
 
@@ -25,7 +25,7 @@ def repeatable(parser: argparse.ArgumentParser, option: str, metavar: str | None
 
 
 def besides(args: argparse.Namespace, arguments: Callable[[argparse.ArgumentParser], None], *known: str) -> str:
-    """The options that were given and are none of these, --json apart; `arguments` declares all that there are."""
+    """The options of this call, except `known` and --json, as one text. `arguments` declares all options of the verb."""
     usual = argparse.ArgumentParser()
     arguments(usual)
     mixed = [name for name, value in vars(args).items() if name not in ("json", *known) and value != usual.get_default(name)]
@@ -61,7 +61,7 @@ def above_zero(unit: str, most: float) -> Callable[[str], float]:
 
 
 count = whole(1)  # of rounds, workers, jobs, …
-several = whole(0)  # of what may be none
+several = whole(0)  # a count that may be 0
 seed = whole(0, SEEDS - 1)
 part = above_zero("parts of 1", 1)
 seconds = above_zero("seconds", YEAR)

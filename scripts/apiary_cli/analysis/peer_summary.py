@@ -1,4 +1,5 @@
-"""How one of ours stands against each other program of a race, as counts: for report.html, summary.md and what is spliced."""
+"""For each scheduler of ours and each peer in a race: how many points are faster, slower and unresolved, and the worst and best
+ratio. For report.html, summary.md and published pages."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ OVERLOADED = " Overloaded: the load was not carried in time."
 
 @dataclass(frozen=True)
 class Outcome:
-    """Comparisons, by how they came out. Ranked means that the injector made neither figure."""
+    """Comparisons, sorted by verdict. Ranked means that the injector made neither figure."""
 
     every: list[Comparison]
 
@@ -44,8 +45,8 @@ class Outcome:
         return [str(number) for number in (len(self.won), len(self.lost), self.unresolved)]
 
     def ends(self) -> tuple[Comparison, ...]:
-        """The worst and the best ratio, of what the controls and the injector leave: what is decided before what is not, and the
-        best where both carried their load."""
+        """The comparisons with the worst and the best ratio, without those that the controls or the injector void. A decided one
+        goes before an undecided one, and the best should be one in which both carried their load."""
         void = {comparing.CONTROL_FAILED, comparing.NO_CONTROL}
         kept = [one for one in self.every if one.ranked and void.isdisjoint(one.flags)]
         if not kept:

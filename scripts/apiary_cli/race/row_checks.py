@@ -1,5 +1,5 @@
-"""Whether a row can be true: its columns against each other, against the call, and against what the runner measured
-around the process. bench/contract/TRUST.md says what each bound catches, within which factor, and what is believed.
+"""Whether a row can be true: compares its columns with each other, with the call, and with the runner's own measurements of
+the process. bench/contract/TRUST.md says what each bound catches, within which factor, and what is taken on trust.
 
 Every bound holds for honest subjects however busy the machine is: it is either arithmetic, or it leaves at least
 twice the room that any subject of this repository has needed beside a load of five."""
@@ -29,7 +29,7 @@ Row = dict[str, str]
 
 @dataclass(frozen=True)
 class Asked:
-    """What a run was called with, as far as its row must agree with it."""
+    """The arguments of a run with which its row must agree."""
 
     blocks: int
     warmup_blocks: int
@@ -40,7 +40,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Seen:
-    """What the runner saw of the process. `start_cpu_s`: what it cost to start the program and ask it who it is."""
+    """The runner's measurements of the process. `start_cpu_s`: processor time to start the program and ask its name."""
 
     seconds: float
     cpu_seconds: float

@@ -1,5 +1,5 @@
-"""What a verb decided, for a program to read: --json FILE. A verb notes what it found; main.py writes it when the verb ends,
-beside the exit status, also where it ends by a fault."""
+"""--json FILE: a verb's result for a program to read. The verb notes what it found; main.py writes it when the verb ends,
+with the exit status, also if the verb ends by a fault."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def note(**found: object) -> None:
 
 
 def argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", metavar="FILE", help="also write what was decided to FILE; - is standard output, and prose goes to stderr")
+    parser.add_argument("--json", metavar="FILE", help="also write the result to FILE as JSON; - is standard output, and prose then goes to stderr")
 
 
 def write(where: str | Path, verb: str, code: int, seconds: float, fault: dict | None) -> None:
