@@ -23,7 +23,7 @@ measured run(machine& m, unsigned workers, bool brief, PostAll post_all) {
     const std::uint64_t tasks = brief ? 300 : 10'000;
     const made<ledger> account;
     const made<core> hive(workers, 0U, hive_parameters{});
-    team threads(m, workers, [c = hive.get()](unsigned i) {
+    team threads(workers, [c = hive.get()](unsigned i) {
         worker* const w = c->io()[i];
         S::set_current(w);
         w->run();

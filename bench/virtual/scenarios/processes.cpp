@@ -145,7 +145,7 @@ measured run(machine& m, unsigned workers, std::map<std::string, std::uint64_t> 
     const Program program(options);
     const made<operation> all;
     const made<core> scheduler(workers, basic_process_config<S>{});
-    team threads(m, workers, [c = scheduler.get()](unsigned i) {
+    team threads(workers, [c = scheduler.get()](unsigned i) {
         core::worker_type* const w = c->crew().table()[i];
         S::set_current(w);
         w->run();

@@ -9,11 +9,13 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <apiary/bench/ledger.hpp>
 #include <apiary/sync/cache_line.hpp>
 #include <apiary/virtual/virtual_sync.hpp>
+#include <apiary/virtual/virtual_team.hpp>
 
 namespace apiary::virt {
 
@@ -40,6 +42,7 @@ std::span<const scenario> fork_join_scenarios();
 std::span<const scenario> coro_pool_scenarios();
 std::span<const scenario> hive_scenarios();
 std::span<const scenario> process_scenarios();
+std::span<const scenario> task_graph_scenarios();
 
 // How much work: little, or what occupies up to 16 workers, or more.
 inline unsigned sized(unsigned workers, bool brief, unsigned little, unsigned usual, unsigned much) {
@@ -68,33 +71,23 @@ private:
     picoseconds began_;
 };
 
-// Threads of workers; their end is waited for.
-class team {
+// The threads of a scheduler's core, which has none itself; their end is waited for.
+class team : public virtual_team {
 public:
     template <class F>
-    team(machine& m, unsigned workers, F run_worker) : m_(m) {
-        for (unsigned i = 0; i != workers; ++i)
-            threads_.push_back(&m.start("worker " + std::to_string(i), [run_worker, i] { run_worker(i); }));
+    team(unsigned workers, F run_worker) {
+        for (unsigned i = 0; i != workers; ++i) start([run_worker, i] { run_worker(i); });
     }
-    void join(virtual_sync::site at = virtual_sync::site::current()) {
-        for (machine::thread* t : threads_) m_.join(*t, at.where);
-    }
-
-private:
-    machine& m_;
-    std::vector<machine::thread*> threads_;
 };
 
 // As bench::ledger: each task adds the mark of its number to one word, and the last one wakes thread 0.
 class ledger {
 public:
-    // Adds `more` to the sum that is expected in the end: where an operation has an answer, less that answer.
-    void open(std::uint64_t tasks, std::uint64_t first = 0) {
+    void open(std::uint64_t tasks) {
         tasks_ = static_cast<std::uint32_t>(tasks);
         sum_.store(0, std::memory_order_relaxed);
         over_.exchange(0, std::memory_order_relaxed);
-        expected_ = 0;
-        for (std::uint64_t i = first; i != first + tasks; ++i) expected_ += bench::mark(i);
+        expected_ = bench::expected_sum(tasks);
     }
     void complete(std::uint64_t number) {
         const std::uint32_t tasks = tasks_;
