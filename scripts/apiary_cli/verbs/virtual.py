@@ -8,7 +8,7 @@ import os
 import time
 from pathlib import Path
 
-from ..base import building, decided, given, proc, repo
+from ..base import argument_kinds, building, json_result, proc, repo
 from ..base.errors import Fault, INCORRECT, USAGE, unknown
 from ..base.say import colour, counted, duration, heading, say, table, warn
 from . import setup
@@ -32,23 +32,24 @@ PROFILES = repo.ROOT / "bench" / "virtual" / "profiles"
 
 def numbers(text: str) -> list[int]:
     """1,2,4: in this order, each once."""
-    found = [given.whole(1, MOST)(word.strip()) for word in text.split(",")]
+    found = [argument_kinds.whole(1, MOST)(word.strip()) for word in text.split(",")]
     if len(set(found)) != len(found):
-        raise given.refuse(text, "a list in which each number stands once")
+        raise argument_kinds.refuse(text, "a list in which each number stands once")
     return found
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("subject", nargs="*", help="schedulers; none: all")
-    given.repeatable(parser, "--scenario", "NAME", "this one alone; repeatable")
+    argument_kinds.repeatable(parser, "--scenario", "NAME", "this one alone; repeatable")
     parser.add_argument("--processors", "--workers", type=numbers, default=WORKERS, metavar="N,N,…",
                         help=f"numbers of workers, one to a processor, 1 to {MOST}; one more processor stands outside "
                              f"(default {','.join(map(str, WORKERS))})")
     parser.add_argument("--profile", default="flat", help="prices: a name in bench/virtual/profiles, or a file (default flat)")
-    given.repeatable(parser, "--price", "NAME=NUMBER", "one price of the profile changed; repeatable")
-    parser.add_argument("--lines", type=given.whole(0, 100), default=3, metavar="N",
+    argument_kinds.repeatable(parser, "--price", "NAME=NUMBER", "one price of the profile changed; repeatable")
+    parser.add_argument("--lines", type=argument_kinds.whole(0, 100), default=3, metavar="N",
                         help="so many of the lines that cost most, for the last number of workers (default 3)")
-    parser.add_argument("--host-seconds", type=given.seconds, default=300.0, metavar="S", help="of one point, at most (default 300)")
+    parser.add_argument("--host-seconds", type=argument_kinds.seconds, default=300.0, metavar="S",
+                        help="of one point, at most (default 300)")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is")
 
 
@@ -90,8 +91,9 @@ def show(points: list[dict], lines: int) -> None:
     rows = []
     for line in last["lines"][:lines]:
         rows.append([f"{line['object']}+{line['offset']}", f"{line['moves']:.3f}", f"{line['ns']:.1f}", ""])
-        rows += [["", f"{p['moves']:.3f}", f"{p['ns']:.1f}", f"{p['access']} {p['place'].rpartition('/')[2]} {p['function'].partition('<')[0]}"]
-                 for p in line["places"][:3]]
+        for p in line["places"][:3]:
+            where = f"{p['access']} {p['place'].rpartition('/')[2]} {p['function'].partition('<')[0]}"
+            rows.append(["", f"{p['moves']:.3f}", f"{p['ns']:.1f}", where])
     if rows:
         say(table([f"line, at {last['workers']}", "moves", "ns", "place"], rows, right={1, 2}))
 
@@ -120,8 +122,8 @@ def run(args: argparse.Namespace) -> int:
         if done.rc == USAGE:  # of a price: the same for every point
             raise Fault(done.err.removeprefix(f"{binary.name}: ").strip(), "", "", USAGE)
         name = " ".join(map(str, done.tag))
-        why = f"did not end within {args.host_seconds:.0f} s of this machine (--host-seconds)" if done.timed_out else done.err.strip() or done.how()
-        wrong.append(f"{name}: {why}")
+        late = f"did not end within {args.host_seconds:.0f} s of this machine (--host-seconds)"
+        wrong.append(f"{name}: {late if done.timed_out else done.err.strip() or done.how()}")
     for subject, scenario in wanted:
         points = [found[subject, scenario, n] for n in args.processors if (subject, scenario, n) in found]
         if points:
@@ -130,5 +132,5 @@ def run(args: argparse.Namespace) -> int:
         warn(colour(line, "red"))
     say(f"prices: {repo.shown(prices)}{''.join(f', {price}' for price in args.price)}; a model, not a measurement",
         f"took {duration(time.monotonic() - started)}")
-    decided.note(profile=prices.stem, prices=args.price, wrong=wrong, points=[found[key] for key in sorted(found)])
+    json_result.note(profile=prices.stem, prices=args.price, wrong=wrong, points=[found[key] for key in sorted(found)])
     return INCORRECT if wrong else 0
