@@ -53,6 +53,25 @@ class Virtual(TreeCase):
         self.assertIn("hive spin 2: did not end within 1 s of this machine", done.stdout + done.stderr)
         self.assertIn("hive post, for each task", done.stdout)
 
+    def test_what_is_recorded_holds_until_a_count_differs(self) -> None:
+        def program(moves: str) -> None:
+            text = PROGRAM.format(python=sys.executable).replace("time.sleep", "float").replace("workers == 8", "False")
+            text = text.replace("moves=workers - 1", f"moves={moves}, accesses=5")
+            fakes.script(self.root / "build" / "release" / "bin" / "apiary_virtual", text)
+
+        program("workers - 1")
+        done = apiary(self.root, "virtual", "--no-build", "--gate")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("nothing is recorded", done.stdout + done.stderr)
+        done = apiary(self.root, "virtual", "--no-build", "--update")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(apiary(self.root, "virtual", "--no-build", "--gate").returncode, 0)
+        program("workers - 1 + (workers == 4) * 0.0001")
+        done = apiary(self.root, "virtual", "--no-build", "--gate")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("fork_join fib 4: moves 3.0000 -> 3.0001", done.stdout + done.stderr)
+        self.assertEqual(apiary(self.root, "virtual", "hive", "--no-build", "--gate").returncode, 2)
+
     def test_bad_input(self) -> None:
         for words, told in ((("hiv",), "did you mean 'hive'"), (("--scenario", "pots"), "did you mean 'post'"),
                             (("hive", "--scenario", "fib"), "no scenario of hive is called fib"),

@@ -7,10 +7,12 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Iterable
 
 from ..base import argument_kinds, building, json_result, proc, repo
 from ..base.errors import Fault, INCORRECT, USAGE, unknown
 from ..base.say import colour, counted, duration, heading, say, table, warn
+from ..verify import exact
 from . import setup
 
 SUMMARY = "scaling curves on a virtual machine, and which cache lines bend them"
@@ -19,14 +21,18 @@ Runs whole schedulers on a multiprocessor that does not exist (bench/virtual): a
 workers, the same figures each time. Prints for each operation the time, the speed-up over the first number of workers,
 and how many cache lines moved between processors; then which lines, by object, and which places moved them.
 It is a model whose prices nobody has calibrated: bench/virtual/README.md says what it does not see.
+--gate holds the moves and accesses of every scenario, with 1 to 16 workers, to those recorded for this compiler and these
+flags in results/virtual/: they are exact, so any difference is red, and goes with the change that explains it (--update).
 
-writes:  nothing, but with --json
+writes:  nothing, but with --json; with --update results/virtual/COMPILER-FLAGS.csv
 takes:   about a minute after building, with 256 workers several
-exit:    0 every answer is right; 1 a wrong answer, a deadlock, or a point that does not end; 2 bad arguments;
-         3 the harness failed"""
+exit:    0 every answer is right, and nothing differs; 1 a wrong answer, a deadlock, a point that does not end, or a
+         count that differs or is not recorded; 2 bad arguments; 3 the harness failed"""
 
 WORKERS = [1, 2, 4, 8, 16, 32, 64]
 MOST = 256  # that crews can have
+GATED = [1, 2, 4, 8, 16]
+COLUMNS = ["subject", "scenario", "workers", "moves", "accesses"]
 PROFILES = repo.ROOT / "bench" / "virtual" / "profiles"
 
 
@@ -39,7 +45,7 @@ def numbers(text: str) -> list[int]:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("subject", nargs="*", help="schedulers; none: all")
+    parser.add_argument("subject", nargs="*", default=[], help="schedulers; none: all")
     argument_kinds.repeatable(parser, "--scenario", "NAME", "this one alone; repeatable")
     parser.add_argument("--processors", "--workers", type=numbers, default=WORKERS, metavar="N,N,…",
                         help=f"numbers of workers, one to a processor, 1 to {MOST}; one more processor stands outside "
@@ -50,6 +56,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="so many of the lines that cost most, for the last number of workers (default 3)")
     parser.add_argument("--host-seconds", type=argument_kinds.seconds, default=300.0, metavar="S",
                         help="of one point, at most (default 300)")
+    parser.add_argument("--gate", action="store_true", help="compare with what is recorded")
+    parser.add_argument("--update", action="store_true", help="record what was counted")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is")
 
 
@@ -98,8 +106,34 @@ def show(points: list[dict], lines: int) -> None:
         say(table([f"line, at {last['workers']}", "moves", "ns", "place"], rows, right={1, 2}))
 
 
+def recorded_in() -> Path:
+    return repo.RESULTS / "virtual" / f"{exact.key()}.csv"
+
+
+def counts_of(points: Iterable[dict]) -> dict[tuple[str, str, str], tuple[str, str]]:
+    return {(p["subject"], p["scenario"], str(p["workers"])): (f"{p['moves']:.4f}", f"{p['accesses']:.4f}") for p in points}
+
+
+def differences(path: Path, now: dict[tuple[str, str, str], tuple[str, str]]) -> list[str]:
+    """What was counted beside what is recorded: each point that differs, is new, or is gone."""
+    if not path.exists():
+        return [f"nothing is recorded for this compiler and these flags: scripts/apiary virtual --update ({path.name})"]
+    rows = repo.read_csv(path, COLUMNS, "scripts/apiary virtual --update")
+    before = {(r["subject"], r["scenario"], r["workers"]): (r["moves"], r["accesses"]) for r in rows}
+    nothing = ("nothing", "nothing")
+    told = []
+    for key in sorted(before.keys() | now.keys()):
+        was, is_now = before.get(key, nothing), now.get(key, nothing)
+        told += [f"{' '.join(key)}: {what} {a} -> {b}" for what, a, b in zip(COLUMNS[3:], was, is_now) if a != b]
+    return told
+
+
 def run(args: argparse.Namespace) -> int:
     started = time.monotonic()
+    if args.gate or args.update:
+        if more := argument_kinds.besides(args, arguments, "gate", "update", "lines", "host_seconds", "no_build"):
+            raise Fault(f"--gate and --update take no {more}", "what is recorded is every scenario at the usual prices", "", USAGE)
+        args.processors = GATED
     prices = profile(args.profile)
     if not args.no_build:
         setup.ensure()
@@ -128,6 +162,13 @@ def run(args: argparse.Namespace) -> int:
         points = [found[subject, scenario, n] for n in args.processors if (subject, scenario, n) in found]
         if points:
             show(points, args.lines)
+    if args.update and not wrong:
+        path = recorded_in()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        repo.write_csv(path, COLUMNS, [[*key, *found_there] for key, found_there in sorted(counts_of(found.values()).items())])
+        say(f"recorded: results/virtual/{path.name}")
+    elif args.gate:
+        wrong += differences(recorded_in(), counts_of(found.values()))
     for line in wrong:
         warn(colour(line, "red"))
     say(f"prices: {repo.shown(prices)}{''.join(f', {price}' for price in args.price)}; a model, not a measurement",
