@@ -1,0 +1,130 @@
+// lines: the protocol.
+#include <apiary/virtual/lines.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+namespace apiary::virt {
+
+lines::~lines() {
+    for (auto& [number, p] : pages_) {
+        for (line& l : p->lines) host_put(l.copies);
+        host_put(p);
+    }
+}
+
+lines::line& lines::at(std::uintptr_t address) {
+    const std::uintptr_t number = address / arena::line;
+    auto& [known, cached] = recent_[number % recent_.size()];
+    if (cached == nullptr || known != number) {
+        page*& p = pages_[number / 64];
+        if (p == nullptr) p = ::new (host_get(sizeof(page))) page;
+        known = number;
+        cached = &p->lines[number % 64];
+    }
+    return *cached;
+}
+
+void lines::add_copy(line& l, unsigned c) {
+    if (l.copies == nullptr) {
+        l.copies = static_cast<std::uint64_t*>(host_get(words_ * sizeof(std::uint64_t)));
+        std::fill_n(l.copies, words_, 0);
+    }
+    if (has_copy(l, c)) return;
+    l.copies[c / 64] |= std::uint64_t{1} << (c % 64);
+    ++l.copy_count;
+}
+
+void lines::drop_copies(line& l) {
+    if (l.copy_count == 0) return;
+    std::fill_n(l.copies, words_, 0);
+    l.copy_count = 0;
+}
+
+bool lines::has_far_copy(const line& l, unsigned c) const {
+    if (p_.cluster >= std::int64_t{64} * words_) return false;
+    for (unsigned w = 0; w != words_; ++w)
+        for (std::uint64_t bits = l.copies[w]; bits != 0; bits &= bits - 1)
+            if (far(c, w * 64 + static_cast<unsigned>(std::countr_zero(bits)))) return true;
+    return false;
+}
+
+picoseconds lines::price_of_move(const line& l, access kind, unsigned c, bool others) const {
+    if (l.owner >= 0) return far(static_cast<unsigned>(l.owner), c) ? p_.far_transfer : p_.transfer;
+    if (!others) return p_.cold;
+    if (kind == access::load) return p_.clean_copy;
+    return has_far_copy(l, c) ? p_.far_transfer : p_.transfer;
+}
+
+void lines::give_to(line& l, unsigned c, picoseconds start, picoseconds cost) {
+    l.busy_until = start + cost;
+    l.former = l.owner;
+    l.former_keeps = start + cost * p_.request_permille / 1000;
+    drop_copies(l);
+    l.owner = static_cast<std::int16_t>(c);
+}
+
+lines::outcome lines::touch(std::uintptr_t address, access kind, unsigned c, processor_times& times, picoseconds hit) {
+    line& l = at(address);
+    outcome told;
+    if (kind != access::load) {
+        told.watched = l.watched;
+        l.watched = false;
+    }
+    if (kind == access::change) times.clock = std::max(times.clock, times.stores_done);
+    const bool mine = l.owner == static_cast<int>(c), copy = has_copy(l, c);
+    const bool others = l.copy_count > (copy ? 1U : 0U);
+    bool has = mine || (kind == access::load && copy) ||
+               (l.former == static_cast<int>(c) && times.clock < l.former_keeps);
+    if (!has && copy && !others) {  // the only copy: nobody has to be asked
+        drop_copies(l);
+        l.owner = static_cast<std::int16_t>(c);
+        has = true;
+    }
+    if (has) {
+        if (mine && l.on_its_way && l.busy_until > times.clock) {
+            if (kind == access::store)
+                times.stores_done = std::max(times.stores_done, l.busy_until);
+            else
+                times.clock = l.busy_until;
+        }
+        times.clock += hit;
+        return told;
+    }
+
+    const picoseconds cost = price_of_move(l, kind, c, others), start = std::max(times.clock, l.busy_until);
+    told.moved = l.owner >= 0 || others;
+    told.queued = start - times.clock;
+    told.cost = cost;
+    l.on_its_way = false;
+    const picoseconds done = start + cost;
+    if (kind == access::load) {
+        l.busy_until = start + (l.owner >= 0 ? cost : p_.copy_occupies);
+        if (l.owner >= 0) add_copy(l, static_cast<unsigned>(l.owner));
+        l.owner = l.former = -1;
+        add_copy(l, c);
+        times.clock = done;
+        return told;
+    }
+    give_to(l, c, start, cost);
+    if (kind == access::change) {
+        times.clock = done + hit;
+    } else {
+        times.stores_done = std::max(times.stores_done, done);
+        times.clock = std::max(times.clock + hit, times.stores_done - p_.store_buffer);
+    }
+    return told;
+}
+
+lines::outcome lines::ask_ahead(std::uintptr_t address, unsigned c, const processor_times& times) {
+    line& l = at(address);
+    const bool others = l.copy_count > (has_copy(l, c) ? 1U : 0U);
+    if (l.owner == static_cast<int>(c) || (l.owner < 0 && !others)) return {};
+    const picoseconds cost = price_of_move(l, access::change, c, others);
+    give_to(l, c, std::max(times.clock, l.busy_until), cost);
+    l.on_its_way = true;
+    return {true, 0, cost, false};
+}
+
+}  // namespace apiary::virt

@@ -1,0 +1,80 @@
+// lines: where each 64-byte line is, and what an access to it costs. A MESI-like protocol.
+//
+// A line is owned by one processor, or lies as clean copies with some, or is in no cache. A load of a line that another
+// one owns leaves clean copies with both; a store or a read-modify-write makes its processor the owner, and takes it from
+// all others. Accesses that move a line queue at it. Until the request has come to the former owner, that one still has
+// the line. A store does not wait for its line, but no processor runs farther ahead of its stores than prices say.
+//
+// Threads. One thread of the host.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+
+#include <apiary/virtual/arena.hpp>
+#include <apiary/virtual/prices.hpp>
+
+namespace apiary::virt {
+
+enum class access : char { load = 'L', store = 'S', change = 'X', ahead = 'P' };
+
+// What the model needs of a processor: its clock, and when its last store will be done.
+struct processor_times {
+    picoseconds clock = 0, stores_done = 0;
+};
+
+class lines {
+public:
+    struct outcome {
+        bool moved = false;
+        picoseconds queued = 0, cost = 0;
+        bool watched = false;  // a store or change of a line that threads wait at
+    };
+
+    lines(const prices& p, unsigned processors) : p_(p), words_((processors + 63) / 64) {}
+    ~lines();
+    lines(const lines&) = delete;
+    lines& operator=(const lines&) = delete;
+
+    // Advances the times of processor c by an access to the line of that address; `hit` is its price where c has the line.
+    outcome touch(std::uintptr_t address, access kind, unsigned c, processor_times& times, picoseconds hit);
+    // Asks for a line to be written, and goes on.
+    outcome ask_ahead(std::uintptr_t address, unsigned c, const processor_times& times);
+    // The next store or change of that line will be called watched.
+    void watch(std::uintptr_t address) { at(address).watched = true; }
+
+private:
+    struct line {
+        picoseconds busy_until = 0;      // an earlier access that moves it ends then
+        picoseconds former_keeps = 0;    // until then
+        std::uint64_t* copies = nullptr;  // a bit for each processor
+        std::int16_t owner = -1, former = -1;
+        std::uint16_t copy_count = 0;
+        bool on_its_way = false, watched = false;  // asked for ahead, until busy_until
+    };
+    struct page {
+        std::array<line, 64> lines;
+    };
+
+    line& at(std::uintptr_t address);
+    bool has_copy(const line& l, unsigned c) const {
+        return l.copy_count != 0 && ((l.copies[c / 64] >> (c % 64)) & 1U) != 0;
+    }
+    void add_copy(line& l, unsigned c);
+    void drop_copies(line& l);
+    bool far(unsigned a, unsigned b) const { return a / p_.cluster != b / p_.cluster; }
+    bool has_far_copy(const line& l, unsigned c) const;
+    picoseconds price_of_move(const line& l, access kind, unsigned c, bool others) const;
+    void give_to(line& l, unsigned c, picoseconds start, picoseconds cost);
+
+    const prices p_;
+    const unsigned words_;
+    std::unordered_map<std::uintptr_t, page*, std::hash<std::uintptr_t>, std::equal_to<>,
+                       host_memory<std::pair<const std::uintptr_t, page*>>>
+        pages_;
+    std::array<std::pair<std::uintptr_t, line*>, 8192> recent_{};
+};
+
+}  // namespace apiary::virt

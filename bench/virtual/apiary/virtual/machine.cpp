@@ -1,0 +1,414 @@
+// machine: threads, clocks, sleeps and wakes.
+#include <apiary/virtual/machine.hpp>
+
+#include <cxxabi.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include <apiary/model_check/explorer/context.hpp>
+
+namespace apiary::virt {
+
+namespace {
+
+constexpr std::size_t stack_bytes = std::size_t{1} << 20, guard_bytes = 4096;
+
+// Exceptions that are thrown or caught on a stack: the run-time library counts them for each thread of the host.
+struct exceptions_in_flight {
+    void* caught = nullptr;
+    unsigned uncaught = 0;
+};
+exceptions_in_flight& of_the_host() { return *reinterpret_cast<exceptions_in_flight*>(abi::__cxa_get_globals()); }
+
+}  // namespace
+
+class machine::thread : public processor_times {
+public:
+    thread(machine& m, unsigned n, std::string called, std::function<void()> runs)
+        : on(m), number(n), name(std::move(called)), body(std::move(runs)) {}
+
+    machine& on;
+    const unsigned number;
+    const std::string name;
+    std::function<void()> body;
+    model::explorer::context where = nullptr;
+    exceptions_in_flight exceptions;
+    picoseconds owes = 0;  // for interrupts by heavy fences
+    std::uint64_t ticket = 0;
+    bool blocked = false, timed_out = false, done = false;
+    const void* waits_on = nullptr;
+    const char* does = "runs";
+    place at;
+    host_vector<std::pair<const void*, void*>> slots;
+    host_vector<thread*> joiners;
+    arena::shelf shelf;
+};
+
+arena& the_arena() {
+    // Never destroyed: destructors of static objects may still give memory back.
+    alignas(arena) static std::byte room[sizeof(arena)];
+    static arena& a = *::new (room) arena;
+    return a;
+}
+
+namespace {
+host_vector<std::pair<const void*, void*>>& host_slots() {
+    static host_vector<std::pair<const void*, void*>> slots;
+    return slots;
+}
+const label stack_label = intern("a stack");
+}  // namespace
+
+void*& machine::slot(const void* key) {
+    auto& slots = running_ != nullptr ? running_->slots : host_slots();
+    for (auto& [k, p] : slots)
+        if (k == key) return p;
+    return slots.emplace_back(key, nullptr).second;
+}
+
+unsigned machine::number_of_running() { return running_ == nullptr ? 0 : running_->number; }
+
+machine::machine(const prices& p, unsigned processors, picoseconds most)
+    : p_(p), processors_(processors), most_(most), lines_(p, processors) {
+    if (processors == 0 || processors > max_processors)
+        throw std::invalid_argument("virtual machine: " + std::to_string(processors) +
+                                    " processors\n  cause:  a machine has 1 to 1024\n  remedy: a number within");
+    if (current_ != nullptr) throw std::logic_error("virtual machine: there is one already; one at a time");
+    if (the_arena().may_begin_anew()) the_arena().begin_anew();
+    // At a fixed place, if that is free, so that the addresses of what lies on stacks are the same each time.
+    stacks_bytes_ = stack_bytes * processors;
+    void* const fixed = reinterpret_cast<void*>(std::uintptr_t{0x2000'0000'0000});
+    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* s = ::mmap(fixed, stacks_bytes_, PROT_READ | PROT_WRITE, flags | MAP_FIXED_NOREPLACE, -1, 0);
+    if (s == MAP_FAILED) s = ::mmap(nullptr, stacks_bytes_, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (s == MAP_FAILED) throw std::bad_alloc();
+    stacks_ = static_cast<char*>(s);
+    current_ = this;
+}
+
+machine::~machine() {
+    for (auto& t : threads_) the_arena().empty(t->shelf);
+    threads_.clear();
+    ::munmap(stacks_, stacks_bytes_);
+    current_ = nullptr;
+}
+
+machine::thread& machine::start(std::string name, std::function<void()> body) {
+    const auto number = static_cast<unsigned>(threads_.size());
+    if (number == processors_)
+        throw std::invalid_argument("virtual machine: thread \"" + name + "\" has no processor\n  cause:  all " +
+                                    std::to_string(processors_) + " have one thread each\n  remedy: more processors");
+    const picoseconds begin = running_ == nullptr ? 0 : running_->clock + p_.wake_latency;
+    const host_section tables;
+    char* const stack = stacks_ + stack_bytes * number;
+    if (::mprotect(stack, guard_bytes, PROT_NONE) != 0) throw std::bad_alloc();
+    thread& t = *threads_.emplace_back(std::make_unique<thread>(*this, number, std::move(name), std::move(body)));
+    t.where = model::explorer::make_context(stack + guard_bytes, stack_bytes - guard_bytes, &body_of, &t);
+    make_ready(t, begin);
+    return t;
+}
+
+void machine::body_of(void* argument) {
+    auto& t = *static_cast<thread*>(argument);
+    machine& m = t.on;
+    try {
+        t.body();
+    } catch (...) {
+        if (!m.failure_) m.failure_ = std::current_exception();
+    }
+    t.body = nullptr;
+    t.done = true;
+    t.does = "has ended";
+    ++t.ticket;
+    the_arena().empty(t.shelf);
+    m.end_ = std::max(m.end_, t.clock);
+    for (thread* j : t.joiners) m.wake(*j, t.clock + m.p_.wake_latency);
+    m.dispatch();
+    std::abort();  // nobody resumes a thread that has ended
+}
+
+void machine::join(thread& t, const place& at) {
+    if (t.done) return;
+    t.joiners.push_back(running_);
+    block(never, &t, at, "joins");
+}
+
+void machine::run() {
+    if (threads_.empty()) return;
+    thread outside(*this, processors_, "outside", nullptr);
+    running_ = outside_ = &outside;
+    dispatch();
+    running_ = outside_ = nullptr;
+    if (!failure_) return;
+    the_arena().give_up();
+    std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void machine::clear_counts() {
+    counts_ = {};
+    moves_.clear();
+}
+
+picoseconds machine::now() const { return running_ != nullptr ? running_->clock : end_; }
+
+// The thread that runs next
+
+bool machine::later(const entry& a, const entry& b) {
+    return a.at != b.at ? a.at > b.at : a.who->number > b.who->number;
+}
+void machine::push(const entry& e) {
+    ready_.push_back(e);
+    std::push_heap(ready_.begin(), ready_.end(), later);
+}
+void machine::drop_stale() {
+    while (!ready_.empty() && ready_.front().ticket != ready_.front().who->ticket) {
+        std::pop_heap(ready_.begin(), ready_.end(), later);
+        ready_.pop_back();
+    }
+}
+void machine::set_horizon() {
+    drop_stale();
+    horizon_ = std::min(most_, ready_.empty() ? never : ready_.front().at);
+}
+void machine::make_ready(thread& t, picoseconds at) {
+    push({at, &t, ++t.ticket, false});
+    horizon_ = std::min(horizon_, at);
+}
+
+void machine::switch_to(thread& to) {
+    thread& from = *running_;
+    from.exceptions = of_the_host();
+    of_the_host() = to.exceptions;
+    running_ = &to;
+    model::explorer::switch_context(&from.where, to.where);
+}
+
+void machine::dispatch() {
+    thread* const from = running_;
+    for (;;) {
+        drop_stale();
+        if (failure_ || ready_.empty()) {
+            const bool ended = std::all_of(threads_.begin(), threads_.end(), [](const auto& t) { return t->done; });
+            if (!failure_ && !ended) {
+                const host_section tables;
+                failure_ = std::make_exception_ptr(virtual_deadlock("virtual deadlock: no thread can go on" + everybody()));
+            }
+            return switch_to(*outside_);
+        }
+        const entry e = ready_.front();
+        if (e.at > most_) {
+            const host_section tables;
+            failure_ = std::make_exception_ptr(virtual_time_up(
+                "no end within " + std::to_string(most_ / 1'000'000'000) +
+                " virtual ms\n  cause:  a thread that spins for ever, or more work than was thought"
+                "\n  remedy: a smaller run, or more virtual time" + everybody()));
+            continue;
+        }
+        std::pop_heap(ready_.begin(), ready_.end(), later);
+        ready_.pop_back();
+        thread& t = *e.who;
+        t.clock = std::max(t.clock, e.at);
+        if (t.blocked) {
+            t.blocked = false;
+            t.timed_out = e.timeout;
+            if (e.timeout)
+                if (const auto found = futexes_.find(t.waits_on); found != futexes_.end()) std::erase(found->second, &t);
+            t.waits_on = nullptr;
+            t.does = "runs";
+        }
+        if (t.owes != 0) {
+            t.clock += std::exchange(t.owes, 0);
+            make_ready(t, t.clock);
+            continue;
+        }
+        ++t.ticket;
+        set_horizon();
+        ++counts_.switches;
+        if (&t != from) switch_to(t);
+        return;
+    }
+}
+
+void machine::step() {
+    thread& t = *running_;
+    t.clock += p_.between;
+    if (t.clock > horizon_) {
+        make_ready(t, t.clock);
+        dispatch();
+    }
+}
+
+// Sleeps and wakes
+
+bool machine::block(picoseconds deadline, const void* on, const place& at, const char* what) {
+    thread& t = *running_;
+    t.blocked = true;
+    t.waits_on = on;
+    t.at = at;
+    t.does = what;
+    ++t.ticket;
+    ++counts_.sleeps;
+    if (deadline != never) push({deadline + p_.timer_slack, &t, t.ticket, true});
+    dispatch();
+    return !t.timed_out;
+}
+
+void machine::wake(thread& t, picoseconds at) { make_ready(t, at); }
+
+bool machine::futex_wait(const void* word, std::uint32_t expected, std::int64_t deadline_ns, const place& at) {
+    thread& t = *running_;
+    touch(word, sizeof expected, access::load, p_.hit, at);
+    t.clock = std::max(t.clock, t.stores_done) + p_.futex_wait;
+    step();
+    std::uint32_t seen = 0;
+    std::memcpy(&seen, word, sizeof seen);
+    if (seen != expected) return true;
+    // Far deadlines are none: picoseconds hold 106 days.
+    const picoseconds deadline = deadline_ns > never / 1000 ? never : deadline_ns * 1000;
+    if (deadline <= t.clock) return false;
+    futexes_[word].push_back(&t);
+    return block(deadline, word, at, "sleeps");
+}
+
+void machine::futex_wake(const void* word, bool all) {
+    thread& t = *running_;
+    step();
+    t.clock = std::max(t.clock, t.stores_done);
+    const auto found = futexes_.find(word);
+    if (found == futexes_.end() || found->second.empty()) {
+        t.clock += p_.futex_wake_nobody;
+        return;
+    }
+    do {
+        thread& woken = *found->second.front();
+        found->second.pop_front();
+        ++counts_.wakes;
+        t.clock += p_.futex_wake;
+        wake(woken, t.clock + p_.wake_latency);
+    } while (all && !found->second.empty());
+}
+
+void machine::wait_for_change(const void* p, const place& at) {
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    lines_.watch(address);
+    watchers_[address / arena::line].push_back(running_);
+    block(never, p, at, "spins");
+    --counts_.sleeps;  // it had its processor all the time
+}
+
+void machine::sleep_ns(std::int64_t ns, const place& at) {
+    block(running_->clock + std::max<std::int64_t>(ns, 0) * 1000, running_, at, "sleeps for a time");
+}
+
+void machine::yield() {
+    ++counts_.yields;
+    spend(p_.yield);
+}
+
+void machine::spend(picoseconds t) {
+    step();
+    running_->clock += t;
+}
+
+picoseconds machine::read_clock() {
+    spend(p_.clock_read);
+    return running_->clock;
+}
+
+// Memory
+
+void machine::account(std::uintptr_t address, access kind, const place& at, picoseconds queued, picoseconds cost) {
+    ++counts_.moves;
+    const void* const p = reinterpret_cast<const void*>(address);
+    arena::inside where;
+    if (the_arena().contains(p))
+        where = the_arena().find(p);
+    else if (address - reinterpret_cast<std::uintptr_t>(stacks_) < stacks_bytes_)
+        where.what = stack_label;
+    moves_.add(where, kind, at, queued, cost);
+}
+
+void machine::touch_line(std::uintptr_t address, access kind, picoseconds hit, const place& at) {
+    const lines::outcome o = lines_.touch(address, kind, running_->number, *running_, hit);
+    if (o.moved) account(address, kind, at, o.queued, o.cost);
+    if (!o.watched) return;
+    const auto found = watchers_.find(address / arena::line);
+    const waiters told = std::exchange(found->second, {});
+    const picoseconds done = std::max(running_->clock, running_->stores_done);
+    for (thread* t : told) wake(*t, done);
+}
+
+void machine::touch(const void* p, std::size_t bytes, access kind, picoseconds hit, const place& at) {
+    step();
+    running_->at = at;
+    ++counts_.operations;
+    const auto first = reinterpret_cast<std::uintptr_t>(p);
+    touch_line(first, kind, hit, at);
+    for (auto next = first / arena::line * arena::line + arena::line; next < first + bytes; next += arena::line)
+        touch_line(next, kind, hit, at);
+}
+
+void machine::ask_ahead(const void* p) {
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    const lines::outcome o = lines_.ask_ahead(address, running_->number, *running_);
+    if (o.moved) account(address, access::ahead, {"machine", "asked for ahead", 0}, 0, 0);
+}
+
+void machine::fence() {
+    step();
+    running_->clock = std::max(running_->clock, running_->stores_done) + p_.fence;
+}
+
+void machine::barrier() {
+    step();
+    thread& caller = *running_;
+    // The kernel does one at a time.
+    caller.clock = std::max({caller.clock, caller.stores_done, barrier_free_}) + p_.barrier;
+    barrier_free_ = caller.clock;
+    ++counts_.barriers;
+    for (auto& t : threads_)
+        if (t.get() != &caller && !t->blocked && !t->done) t->owes += p_.barrier_interrupt;
+}
+
+void machine::use_depot() {
+    const picoseconds start = std::max(running_->clock, depot_free_);
+    running_->clock = depot_free_ = start + p_.depot + p_.transfer;
+}
+
+void* machine::allocate(std::size_t bytes, std::size_t alignment, label what, picoseconds price) {
+    spend(price);
+    const arena::given g = the_arena().allocate(bytes, alignment, what, running_->shelf);
+    if (g.exchanged) use_depot();
+    if (g.next != nullptr) ask_ahead(g.next);
+    return g.block;
+}
+
+void machine::release(void* p, picoseconds price) {
+    spend(price);
+    if (the_arena().release(p, running_->shelf)) use_depot();
+}
+
+// What a failure says
+
+std::string machine::everybody() const {
+    std::string s;
+    std::size_t shown = 0;
+    for (const auto& t : threads_) {
+        if (t->done) continue;
+        if (++shown > 16) continue;
+        const char* const slash = std::strrchr(t->at.file, '/');
+        char line[256];
+        std::snprintf(line, sizeof line, "\n  thread %u (%s) %s at %s:%u, %s, since %.3f us", t->number, t->name.c_str(), t->does,
+                      slash != nullptr ? slash + 1 : t->at.file, t->at.line, t->at.function,
+                      static_cast<double>(t->clock) / 1e6);
+        s += line;
+    }
+    if (shown > 16) s += "\n  and " + std::to_string(shown - 16) + " others";
+    return s;
+}
+
+}  // namespace apiary::virt

@@ -1,0 +1,167 @@
+// machine: processors that do not exist, threads on them, and a clock for each.
+//
+// Each thread is a fiber with a processor of its own. The thread with the smallest clock runs, until an operation of it
+// would come after one of another thread; ties go to the thread that runs, then to the lower number. So a run is the same
+// each time: no host clock, host thread or address that changes has a part in it.
+//
+// When to use it. For schedulers and structures that are written over a Sync policy, by virtual_sync. When not: for code
+// that waits for the outside (epoll, files), or that loops without an operation of the policy: the machine never gets it
+// back.
+//
+// What an operation costs: prices.hpp; where lines are: lines.hpp. What is not modelled: README.md of bench/virtual.
+//
+// Threads. One thread of the host. One machine at a time.
+// Errors.  run throws: the first exception that left a thread; virtual_deadlock; virtual_time_up. After any of these the
+//          other threads stand where they were: no destructor of theirs runs, and what they have allocated is gone when
+//          the next machine is made.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <apiary/virtual/arena.hpp>
+#include <apiary/virtual/lines.hpp>
+#include <apiary/virtual/moves.hpp>
+#include <apiary/virtual/prices.hpp>
+
+namespace apiary::virt {
+
+// No thread can go on; the text names each, and the place at which it waits.
+struct virtual_deadlock : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+// The virtual time that was granted is over; the text names each thread and its last operation.
+struct virtual_time_up : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+class machine {
+public:
+    static constexpr unsigned max_processors = 1024;
+    static constexpr picoseconds never = INT64_MAX;
+    class thread;
+
+    // Throws std::invalid_argument for a number of processors outside of 1 to max_processors, std::logic_error beside another.
+    machine(const prices& p, unsigned processors, picoseconds most = 60'000'000'000'000);
+    ~machine();
+    machine(const machine&) = delete;
+    machine& operator=(const machine&) = delete;
+
+    // A thread on the next free processor; by a thread, it begins a wake's latency later. Throws std::invalid_argument where
+    // no processor is free, std::bad_alloc where there is no memory for its stack.
+    thread& start(std::string name, std::function<void()> body);
+    // For threads: returns when t has ended.
+    void join(thread& t, const place& at);
+    // Until all threads have ended.
+    void run();
+
+    // What was counted since the last clear_counts.
+    struct counts {
+        std::uint64_t operations = 0, moves = 0, sleeps = 0, wakes = 0, yields = 0, barriers = 0, switches = 0;
+    };
+    const counts& counted() const { return counts_; }
+    const moves& moved() const { return moves_; }
+    void clear_counts();
+
+    picoseconds now() const;  // of the thread that runs; outside of one, the last end of a thread
+    unsigned processors() const { return processors_; }
+    const prices& priced() const { return p_; }
+
+    // The machine that there is, and the thread that runs on it; null where there is none.
+    static machine* current() { return current_; }
+    static thread* running() { return running_; }
+    static unsigned number_of_running();  // 0 outside of a thread
+
+    // Operations, for virtual_sync; each by the thread that runs.
+    void touch(const void* p, std::size_t bytes, access kind, picoseconds hit, const place& at);
+    void ask_ahead(const void* p);
+    void fence();
+    void barrier();
+    bool futex_wait(const void* word, std::uint32_t expected, std::int64_t deadline_ns, const place& at);
+    void futex_wake(const void* word, bool all);
+    void wait_for_change(const void* p, const place& at);  // until another thread writes the line
+    void sleep_ns(std::int64_t ns, const place& at);
+    void yield();
+    void spend(picoseconds t);  // plain work, or a hint
+    picoseconds read_clock();
+    void* allocate(std::size_t bytes, std::size_t alignment, label what, picoseconds price);
+    void release(void* p, picoseconds price);
+
+    // What threads have in place of thread_local, by a key; outside of a thread, the host's.
+    static void*& slot(const void* key);
+
+private:
+    struct entry {
+        picoseconds at;
+        thread* who;
+        std::uint64_t ticket;
+        bool timeout;
+    };
+    static bool later(const entry& a, const entry& b);
+    using waiters = std::deque<thread*, host_memory<thread*>>;
+    template <class Key, class Value>
+    using table =
+        std::unordered_map<Key, Value, std::hash<Key>, std::equal_to<>, host_memory<std::pair<const Key, Value>>>;
+
+    void push(const entry& e);
+    void drop_stale();
+    void set_horizon();
+    void make_ready(thread& t, picoseconds at);
+    void wake(thread& t, picoseconds at);
+    bool block(picoseconds deadline, const void* on, const place& at, const char* what);
+    void dispatch();  // away from the thread that runs, which has queued itself, blocked or ended
+    void switch_to(thread& to);
+    void step();
+    void touch_line(std::uintptr_t address, access kind, picoseconds hit, const place& at);
+    void account(std::uintptr_t address, access kind, const place& at, picoseconds queued, picoseconds cost);
+    void use_depot();
+    std::string everybody() const;
+    static void body_of(void* argument);
+
+    const prices p_;
+    const unsigned processors_;
+    const picoseconds most_;
+    lines lines_;
+    moves moves_;
+    counts counts_;
+    host_vector<std::unique_ptr<thread>> threads_;
+    host_vector<entry> ready_;
+    table<const void*, waiters> futexes_;
+    table<std::uintptr_t, waiters> watchers_;
+    picoseconds horizon_ = never, end_ = 0, barrier_free_ = 0, depot_free_ = 0;
+    thread* outside_ = nullptr;  // stands for the caller of run
+    std::exception_ptr failure_;
+    char* stacks_ = nullptr;
+    std::size_t stacks_bytes_ = 0;
+
+    static inline machine* current_ = nullptr;
+    static inline thread* running_ = nullptr;
+    friend class host_section;
+};
+
+// While it lives, what the running thread allocates is the host's: for tables that outlive the machine.
+class host_section {
+public:
+    host_section() : before_(std::exchange(machine::running_, nullptr)) {}
+    ~host_section() { machine::running_ = before_; }
+    host_section(const host_section&) = delete;
+    host_section& operator=(const host_section&) = delete;
+
+private:
+    machine::thread* before_;
+};
+
+// Of a process; all machines use it, one after another.
+arena& the_arena();
+
+}  // namespace apiary::virt

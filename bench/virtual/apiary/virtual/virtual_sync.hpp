@@ -1,0 +1,354 @@
+// virtual_sync: the policy whose operations cost virtual time (machine.hpp).
+//
+// When to use it. To ask how a structure or a scheduler scales, on processors that nobody has. When not: to ask whether it
+// is correct. Its runs are sequentially consistent, and each is one of many: that is what the checks are for.
+//
+// Layouts are real_sync's, so that what shares a line there shares one here. Outside of a thread of the machine (before
+// run, and after it) an operation is free, and one that would block fails.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <apiary/sync/real_sync.hpp>
+#include <apiary/virtual/machine.hpp>
+
+namespace apiary::virt {
+
+// "steal_half_queue" for apiary::steal_half_queue<…>.
+template <class T>
+std::string_view short_type_name() {
+    std::string_view all = __PRETTY_FUNCTION__;  // … [with T = apiary::x<…>; …], and [T = …] by clang
+    const auto from = all.find("T = ");
+    all = all.substr(from + 4);
+    all = all.substr(0, all.find_first_of("<;]"));
+    const auto colons = all.rfind("::");
+    return colons == std::string_view::npos ? all : all.substr(colons + 2);
+}
+
+struct virtual_sync {
+    static constexpr bool checked = false;
+    static constexpr std::int64_t forever = INT64_MAX;
+
+    struct site {
+        place where;
+        static constexpr site current(const char* file = __builtin_FILE(), const char* function = __builtin_FUNCTION(),
+                                      unsigned line = __builtin_LINE()) noexcept {
+            return {{file, function, line}};
+        }
+    };
+
+    template <class T>
+    class atomic {
+    public:
+        atomic() noexcept = default;
+        constexpr explicit atomic(T value) noexcept : value_(value) {}
+        atomic(const atomic&) = delete;
+        atomic& operator=(const atomic&) = delete;
+
+        T load(std::memory_order, site at = site::current()) const noexcept {
+            touch(access::load, at);
+            return value_;
+        }
+        void store(T value, std::memory_order order, site at = site::current()) noexcept {
+            touch(order == std::memory_order_seq_cst ? access::change : access::store, at);  // an xchg, on x86-64
+            value_ = value;
+        }
+        T exchange(T value, std::memory_order, site at = site::current()) noexcept {
+            touch(access::change, at);
+            return std::exchange(value_, value);
+        }
+        bool compare_exchange_weak(T& expected, T desired, std::memory_order, std::memory_order,
+                                   site at = site::current()) noexcept {
+            return compare_exchange(expected, desired, at);
+        }
+        bool compare_exchange_strong(T& expected, T desired, std::memory_order, std::memory_order,
+                                     site at = site::current()) noexcept {
+            return compare_exchange(expected, desired, at);
+        }
+        T fetch_add(T v, std::memory_order, site at = site::current()) noexcept {
+            touch(access::change, at);
+            return std::exchange(value_, static_cast<T>(value_ + v));
+        }
+        T fetch_sub(T v, std::memory_order, site at = site::current()) noexcept {
+            touch(access::change, at);
+            return std::exchange(value_, static_cast<T>(value_ - v));
+        }
+        T fetch_or(T v, std::memory_order, site at = site::current()) noexcept {
+            touch(access::change, at);
+            return std::exchange(value_, static_cast<T>(value_ | v));
+        }
+        T fetch_and(T v, std::memory_order, site at = site::current()) noexcept {
+            touch(access::change, at);
+            return std::exchange(value_, static_cast<T>(value_ & v));
+        }
+
+    private:
+        void touch(access kind, const site& at) const noexcept {
+            if (machine::running() == nullptr) return;
+            machine& m = *machine::current();
+            m.touch(this, sizeof value_, kind, kind == access::change ? m.priced().change_hit : m.priced().hit, at.where);
+        }
+        bool compare_exchange(T& expected, T desired, const site& at) noexcept {
+            touch(access::change, at);
+            if (std::memcmp(&value_, &expected, sizeof value_) == 0) {
+                value_ = desired;
+                return true;
+            }
+            expected = value_;
+            return false;
+        }
+
+        alignas(std::atomic<T>) T value_;
+    };
+
+    static void fence(std::memory_order order, site = {}) noexcept {
+        if (order == std::memory_order_seq_cst && machine::running() != nullptr) machine::current()->fence();
+    }
+    static void fence_light(site = {}) noexcept {}
+    static void fence_heavy(site = {}) noexcept {
+        if (machine::running() != nullptr) machine::current()->barrier();
+    }
+
+    template <class T>
+    class cell {
+    public:
+        cell() noexcept = default;
+        constexpr explicit cell(T value) noexcept : value_(std::move(value)) {}
+        const T& read(site at = site::current()) const noexcept {
+            touch(access::load, at);
+            return value_;
+        }
+        void write(T value, site at = site::current()) noexcept {
+            touch(access::store, at);
+            value_ = std::move(value);
+        }
+        T take(site at = site::current()) noexcept {
+            touch(access::load, at);
+            return std::move(value_);
+        }
+
+    private:
+        void touch(access kind, const site& at) const noexcept {
+            if (machine::running() == nullptr) return;
+            machine& m = *machine::current();
+            m.touch(this, sizeof value_, kind, m.priced().cell_hit, at.where);
+        }
+        T value_;
+    };
+
+    // The word is the whole object, as in real_sync.
+    class futex : public atomic<std::uint32_t> {
+    public:
+        constexpr explicit futex(std::uint32_t value) noexcept : atomic(value) {}
+
+        bool wait(std::uint32_t expected, std::int64_t deadline_ns, site at = site::current()) noexcept {
+            if (machine::running() == nullptr) fail("a thread outside of the virtual machine would block", at);
+            return machine::current()->futex_wait(this, expected, deadline_ns, at.where);
+        }
+        void wake_one(site = {}) noexcept {
+            if (machine::running() != nullptr) machine::current()->futex_wake(this, false);
+        }
+        void wake_all(site = {}) noexcept {
+            if (machine::running() != nullptr) machine::current()->futex_wake(this, true);
+        }
+    };
+
+    // glibc's: 0 free, 1 held, 2 held and perhaps waited for. It does not spin.
+    class mutex {
+    public:
+        void lock(site at = site::current()) {
+            if (try_lock(at)) return;
+            while (word_.exchange(2, std::memory_order_acquire, at) != 0) (void)word_.wait(2, forever, at);
+        }
+        bool try_lock(site at = site::current()) {
+            std::uint32_t expected = 0;
+            return word_.compare_exchange_strong(expected, 1, std::memory_order_acquire, std::memory_order_relaxed, at);
+        }
+        void unlock(site at = site::current()) {
+            if (word_.exchange(0, std::memory_order_release, at) == 2) word_.wake_one(at);
+        }
+
+    private:
+        futex word_{0};
+        alignas(8) std::byte rest_[sizeof(std::mutex) - 8];
+    };
+
+    class lock {
+    public:
+        explicit lock(mutex& m, site at = site::current()) : m_(m) { m_.lock(at); }
+        ~lock() { m_.unlock(); }
+        lock(const lock&) = delete;
+        lock& operator=(const lock&) = delete;
+
+    private:
+        friend struct virtual_sync;
+        mutex& m_;
+    };
+
+    class condvar {
+    public:
+        void wait(lock& l, site at = site::current()) {
+            const std::uint32_t seen = turns_.load(std::memory_order_relaxed, at);
+            l.m_.unlock(at);
+            (void)turns_.wait(seen, forever, at);
+            l.m_.lock(at);
+        }
+        void notify_one(site at = site::current()) noexcept {
+            turns_.fetch_add(1, std::memory_order_relaxed, at);
+            turns_.wake_one(at);
+        }
+        void notify_all(site at = site::current()) noexcept {
+            turns_.fetch_add(1, std::memory_order_relaxed, at);
+            turns_.wake_all(at);
+        }
+
+    private:
+        futex turns_{0};
+        alignas(8) std::byte rest_[sizeof(std::condition_variable) - 8];
+    };
+
+    // Told of each write of the line, at once: a waiter costs the host nothing meanwhile.
+    template <class T, class Done>
+    static T spin_until(const atomic<T>& a, Done done, site at = site::current()) {
+        for (;;) {
+            T value = a.load(std::memory_order_acquire, at);
+            if (done(value)) return value;
+            if (machine::running() == nullptr) fail("a thread outside of the virtual machine would spin for ever", at);
+            machine::current()->wait_for_change(&a, at.where);
+        }
+    }
+
+    static void relax(site = {}) noexcept {
+        if (machine::running() != nullptr) machine::current()->spend(machine::current()->priced().relax);
+    }
+
+    // Each thread has a processor of its own.
+    static int processor() noexcept { return static_cast<int>(machine::number_of_running()); }
+
+    static std::int64_t now_ns() noexcept {
+        machine* const m = machine::current();
+        if (m == nullptr) return 0;
+        return (machine::running() != nullptr ? m->read_clock() : m->now()) / 1000;
+    }
+
+    using random_source = real_sync::random_source;
+
+    template <class T>
+    class scoped {
+    public:
+        template <class... Args>
+        explicit scoped(Args&&... args) : value_(std::forward<Args>(args)...) {}
+        scoped(const scoped&) = delete;
+        scoped& operator=(const scoped&) = delete;
+
+        T& operator*() noexcept { return value_; }
+        const T& operator*() const noexcept { return value_; }
+        T* operator->() noexcept { return &value_; }
+        const T* operator->() const noexcept { return &value_; }
+
+    private:
+        T value_;
+    };
+
+    template <class T>
+    static T* current() noexcept {
+        return static_cast<T*>(machine::slot(&key<T>));
+    }
+    template <class T>
+    static void set_current(T* p) noexcept {
+        machine::slot(&key<T>) = p;
+    }
+
+    static void* allocate(std::size_t bytes, std::size_t alignment) {
+        static const label what = intern("memory");
+        return get(bytes, alignment, what);
+    }
+    static void deallocate(void* p, std::size_t, std::size_t alignment) noexcept { put(p, alignment); }
+
+    template <class T, class... Args>
+    static T* create(Args&&... args) {
+        static const label what = intern(short_type_name<T>());
+        void* const p = get(sizeof(T), alignof(T), what);
+        try {
+            return ::new (p) T(std::forward<Args>(args)...);
+        } catch (...) {
+            put(p, alignof(T));
+            throw;
+        }
+    }
+    template <class T>
+    static void destroy(T* p) noexcept {
+        if (p == nullptr) return;
+        p->~T();
+        put(p, alignof(T));
+    }
+    template <class T>
+    static T* create_array(std::size_t n) {
+        static const label what = intern(std::string(short_type_name<T>()) + "[]");
+        auto* const p = static_cast<T*>(get(std::max<std::size_t>(n * sizeof(T), 1), alignof(T), what));
+        std::size_t made = 0;
+        try {
+            for (; made != n; ++made) ::new (p + made) T;
+        } catch (...) {
+            destroy_array(p, made);
+            throw;
+        }
+        if (the_arena().contains(p)) the_arena().set_stride(p, std::max(sizeof(T), arena::line));
+        return p;
+    }
+    template <class T>
+    static void destroy_array(T* p, std::size_t n) noexcept {
+        if (p == nullptr) return;
+        while (n-- > 0) p[n].~T();
+        put(p, alignof(T));
+    }
+
+    static constexpr void reach(const char*) noexcept {}
+    static constexpr bool recheck(const char*) noexcept { return true; }
+
+    static void law(bool holds, const char* what, site at = site::current()) noexcept {
+        if (!holds) [[unlikely]]
+            fail(what, at);
+    }
+    [[noreturn]] static void fail(const char* what, site at = site::current()) noexcept {
+        std::fprintf(stderr, "apiary: law broken: %s (%s:%u, %s)\n", what, at.where.file, at.where.line, at.where.function);
+        std::abort();
+    }
+
+private:
+    template <class T>
+    static inline const char key = 0;
+
+    static void* get(std::size_t bytes, std::size_t alignment, label what) {
+        if (machine::running() == nullptr) return ::operator new(bytes, std::align_val_t{std::max(alignment, arena::line)});
+        machine& m = *machine::current();
+        return m.allocate(bytes, alignment, what, m.priced().block);
+    }
+    static void put(void* p, std::size_t alignment) noexcept {
+        if (machine::running() != nullptr && the_arena().contains(p))
+            machine::current()->release(p, machine::current()->priced().block);
+        else
+            ::operator delete(p, std::align_val_t{std::max(alignment, arena::line)});
+    }
+};
+
+static_assert(sync_policy<virtual_sync>);
+static_assert(sizeof(virtual_sync::mutex) == sizeof(real_sync::mutex));
+static_assert(alignof(virtual_sync::mutex) == alignof(real_sync::mutex));
+static_assert(sizeof(virtual_sync::condvar) == sizeof(real_sync::condvar));
+static_assert(sizeof(virtual_sync::futex) == sizeof(real_sync::futex));
+
+}  // namespace apiary::virt

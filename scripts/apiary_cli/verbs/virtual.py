@@ -1,0 +1,177 @@
+"""virtual: how the schedulers scale, on processors that do not exist."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+from typing import Iterable
+
+from ..base import argument_kinds, building, json_result, proc, repo
+from ..base.errors import Fault, INCORRECT, USAGE, unknown
+from ..base.say import colour, counted, duration, heading, say, table, warn
+from ..verify import exact
+from . import setup
+
+SUMMARY = "scaling curves on a virtual machine, and which cache lines bend them"
+DESCRIPTION = """\
+Runs whole schedulers on a multiprocessor that does not exist (bench/virtual): a process for each scenario and number of
+workers, the same figures each time. Prints for each operation the time, the speed-up over the first number of workers,
+and how many cache lines moved between processors; then which lines, by object, and which places moved them.
+It is a model whose prices nobody has calibrated: bench/virtual/README.md says what it does not see.
+--gate holds the moves and accesses of every scenario, with 1 to 16 workers, to those recorded for this compiler and these
+flags in results/virtual/: they are exact, so any difference is red, and goes with the change that explains it (--update).
+
+writes:  nothing, but with --json; with --update results/virtual/COMPILER-FLAGS.csv
+takes:   about a minute after building, with 256 workers several
+exit:    0 every answer is right, and nothing differs; 1 a wrong answer, a deadlock, a point that does not end, or a
+         count that differs or is not recorded; 2 bad arguments; 3 the harness failed"""
+
+WORKERS = [1, 2, 4, 8, 16, 32, 64]
+MOST = 256  # that crews can have
+GATED = [1, 2, 4, 8, 16]
+COLUMNS = ["subject", "scenario", "workers", "moves", "accesses"]
+PROFILES = repo.ROOT / "bench" / "virtual" / "profiles"
+
+
+def numbers(text: str) -> list[int]:
+    """1,2,4: in this order, each once."""
+    found = [argument_kinds.whole(1, MOST)(word.strip()) for word in text.split(",")]
+    if len(set(found)) != len(found):
+        raise argument_kinds.refuse(text, "a list in which each number stands once")
+    return found
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("subject", nargs="*", default=[], help="schedulers; none: all")
+    argument_kinds.repeatable(parser, "--scenario", "NAME", "this one alone; repeatable")
+    parser.add_argument("--processors", "--workers", type=numbers, default=WORKERS, metavar="N,N,…",
+                        help=f"numbers of workers, one to a processor, 1 to {MOST}; one more processor stands outside "
+                             f"(default {','.join(map(str, WORKERS))})")
+    parser.add_argument("--profile", default="flat", help="prices: a name in bench/virtual/profiles, or a file (default flat)")
+    argument_kinds.repeatable(parser, "--price", "NAME=NUMBER", "one price of the profile changed; repeatable")
+    parser.add_argument("--lines", type=argument_kinds.whole(0, 100), default=3, metavar="N",
+                        help="so many of the lines that cost most, for the last number of workers (default 3)")
+    parser.add_argument("--host-seconds", type=argument_kinds.seconds, default=300.0, metavar="S",
+                        help="of one point, at most (default 300)")
+    parser.add_argument("--gate", action="store_true", help="compare with what is recorded")
+    parser.add_argument("--update", action="store_true", help="record what was counted")
+    parser.add_argument("--no-build", action="store_true", help="take the build as it is")
+
+
+def program() -> Path:
+    found = repo.built("release", "virtual")
+    if not found:
+        raise Fault("there is no apiary_virtual", "build/release/manifest/virtual.txt names none", "scripts/apiary build release")
+    return found[0]
+
+
+def profile(name: str) -> Path:
+    path = PROFILES / f"{name}.profile"
+    if path.exists():
+        return path
+    if Path(name).is_file():
+        return Path(name)
+    raise unknown("profile", name, [known.stem for known in PROFILES.glob("*.profile")])
+
+
+def chosen(subjects: list[str], scenarios: list[str], listed: list[list[str]]) -> list[tuple[str, str]]:
+    for kind, words, column in (("subject", subjects, 0), ("scenario", scenarios, 1)):
+        for word in words:
+            if word not in (known := [row[column] for row in listed]):
+                raise unknown(kind, word, known)
+    wanted = [(row[0], row[1]) for row in listed if (not subjects or row[0] in subjects) and (not scenarios or row[1] in scenarios)]
+    if not wanted:
+        raise Fault(f"no scenario of {', '.join(subjects)} is called {', '.join(scenarios)}", "",
+                    "the scenarios:\n" + "\n".join(" ".join(row[:2]) for row in listed), USAGE)
+    return wanted
+
+
+def show(points: list[dict], lines: int) -> None:
+    """The curve of one scenario, and the lines of its last point."""
+    first, last = points[0], points[-1]
+    heading(f"{first['subject']} {first['scenario']}, for each {first['operation']}")
+    rows = [[str(p["workers"]), f"{p['ns']:.2f}", f"{first['ns'] / p['ns']:.2f}", f"{p['moves']:.3f}", f"{p['sleeps']:.4f}"]
+            for p in points]
+    say(table(["workers", "ns", "speed-up", "moves", "sleeps"], rows, right=set(range(5))))
+    rows = []
+    for line in last["lines"][:lines]:
+        rows.append([f"{line['object']}+{line['offset']}", f"{line['moves']:.3f}", f"{line['ns']:.1f}", ""])
+        for p in line["places"][:3]:
+            where = f"{p['access']} {p['place'].rpartition('/')[2]} {p['function'].partition('<')[0]}"
+            rows.append(["", f"{p['moves']:.3f}", f"{p['ns']:.1f}", where])
+    if rows:
+        say(table([f"line, at {last['workers']}", "moves", "ns", "place"], rows, right={1, 2}))
+
+
+def recorded_in() -> Path:
+    return repo.RESULTS / "virtual" / f"{exact.key()}.csv"
+
+
+def counts_of(points: Iterable[dict]) -> dict[tuple[str, str, str], tuple[str, str]]:
+    return {(p["subject"], p["scenario"], str(p["workers"])): (f"{p['moves']:.4f}", f"{p['accesses']:.4f}") for p in points}
+
+
+def differences(path: Path, now: dict[tuple[str, str, str], tuple[str, str]]) -> list[str]:
+    """What was counted beside what is recorded: each point that differs, is new, or is gone."""
+    if not path.exists():
+        return [f"nothing is recorded for this compiler and these flags: scripts/apiary virtual --update ({path.name})"]
+    rows = repo.read_csv(path, COLUMNS, "scripts/apiary virtual --update")
+    before = {(r["subject"], r["scenario"], r["workers"]): (r["moves"], r["accesses"]) for r in rows}
+    nothing = ("nothing", "nothing")
+    told = []
+    for key in sorted(before.keys() | now.keys()):
+        was, is_now = before.get(key, nothing), now.get(key, nothing)
+        told += [f"{' '.join(key)}: {what} {a} -> {b}" for what, a, b in zip(COLUMNS[3:], was, is_now) if a != b]
+    return told
+
+
+def run(args: argparse.Namespace) -> int:
+    started = time.monotonic()
+    if args.gate or args.update:
+        if more := argument_kinds.besides(args, arguments, "gate", "update", "lines", "host_seconds", "no_build"):
+            raise Fault(f"--gate and --update take no {more}", "what is recorded is every scenario at the usual prices", "", USAGE)
+        args.processors = GATED
+    prices = profile(args.profile)
+    if not args.no_build:
+        setup.ensure()
+        building.build("release", only="virtual")
+    binary = program()
+    listing = proc.run([binary, "--list"], timeout=30)
+    if not listing.ok:
+        raise Fault(f"{binary.name} --list {listing.how()}", listing.err)
+    wanted = chosen(args.subject, args.scenario, [line.split() for line in listing.out.splitlines()])
+    extra = ["--profile", str(prices), *(word for price in args.price for word in ("--price", price))]
+    # The largest first: they take longest.
+    keys = [(*which, workers) for workers in sorted(args.processors, reverse=True) for which in wanted]
+    specs = [proc.Spec([binary, key[0], key[1], str(key[2]), *extra], timeout=args.host_seconds, tag=key) for key in keys]
+    found: dict[tuple[str, str, int], dict] = {}
+    wrong: list[str] = []
+    for done in counted("virtual", proc.run_many(specs, os.cpu_count() or 1), len(specs)):
+        if done.ok:
+            found[done.tag] = json.loads(done.out)
+            continue
+        if done.rc == USAGE:  # of a price: the same for every point
+            raise Fault(done.err.removeprefix(f"{binary.name}: ").strip(), "", "", USAGE)
+        name = " ".join(map(str, done.tag))
+        late = f"did not end within {args.host_seconds:.0f} s of this machine (--host-seconds)"
+        wrong.append(f"{name}: {late if done.timed_out else done.err.strip() or done.how()}")
+    for subject, scenario in wanted:
+        points = [found[subject, scenario, n] for n in args.processors if (subject, scenario, n) in found]
+        if points:
+            show(points, args.lines)
+    if args.update and not wrong:
+        path = recorded_in()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        repo.write_csv(path, COLUMNS, [[*key, *found_there] for key, found_there in sorted(counts_of(found.values()).items())])
+        say(f"recorded: results/virtual/{path.name}")
+    elif args.gate:
+        wrong += differences(recorded_in(), counts_of(found.values()))
+    for line in wrong:
+        warn(colour(line, "red"))
+    say(f"prices: {repo.shown(prices)}{''.join(f', {price}' for price in args.price)}; a model, not a measurement",
+        f"took {duration(time.monotonic() - started)}")
+    json_result.note(profile=prices.stem, prices=args.price, wrong=wrong, points=[found[key] for key in sorted(found)])
+    return INCORRECT if wrong else 0

@@ -1,0 +1,88 @@
+"""virtual: curves of a made-up program, what it refuses, and points that go wrong."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unittest
+
+from . import fakes
+from .support import TreeCase, apiary
+
+PROGRAM = """#!{python} -ISE
+import json, sys, time
+if sys.argv[1:] == ["--list"]:
+    print("hive post task\\nhive spin task\\nfork_join fib fork"); sys.exit(0)
+subject, scenario, workers = sys.argv[1], sys.argv[2], int(sys.argv[3])
+words = sys.argv[4:]
+assert words[:2][0] == "--profile" and open(words[1]).read() == "transfer = 80\\n"
+if "transfer=-1" in words:
+    print("apiary_virtual: --price: transfer=-1 lies outside", file=sys.stderr); sys.exit(2)
+if scenario == "spin":
+    time.sleep(60 if workers == 2 else 0)
+if scenario == "fib" and workers == 8:
+    print("apiary_virtual: virtual deadlock: no thread can go on", file=sys.stderr); sys.exit(1)
+place = dict(place="impl/apiary/queues/deque.hpp:12", function="steal<1>", access="X", moves=0.5, ns=40)
+line = dict(object="worker", offset=64, moves=0.5, queued_ns=0, ns=40, places=[place])
+print(json.dumps(dict(subject=subject, scenario=scenario, operation="task", workers=workers, operations=10, ns=100 / workers,
+                      moves=workers - 1, sleeps=0, lines=[line] if workers > 1 else [])))
+"""
+
+
+class Virtual(TreeCase):
+    def setUp(self) -> None:
+        super().setUp()
+        program = fakes.script(self.root / "build" / "release" / "bin" / "apiary_virtual", PROGRAM.format(python=sys.executable))
+        fakes.manifest(self.root, "release", "virtual", [program])
+        profiles = self.root / "bench" / "virtual" / "profiles"
+        profiles.mkdir(parents=True)
+        (profiles / "flat.profile").write_text("transfer = 80\n")
+
+    def test_a_curve_and_its_lines(self) -> None:
+        done = apiary(self.root, "virtual", "hive", "--no-build", "--scenario", "post", "--processors", "1,4", "--json", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = json.loads(done.stdout)
+        self.assertEqual([(p["workers"], p["ns"]) for p in told["points"]], [(1, 100.0), (4, 25.0)])
+        for part in ("hive post, for each task", "25.00", "4.00", "worker+64", "X deque.hpp:12 steal", "not a measurement"):
+            self.assertIn(part, done.stderr)
+
+    def test_what_goes_wrong_is_named_and_the_rest_is_shown(self) -> None:
+        done = apiary(self.root, "virtual", "--no-build", "--processors", "1,2,8", "--host-seconds", "1")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("fork_join fib 8: apiary_virtual: virtual deadlock", done.stdout + done.stderr)
+        self.assertIn("hive spin 2: did not end within 1 s of this machine", done.stdout + done.stderr)
+        self.assertIn("hive post, for each task", done.stdout)
+
+    def test_what_is_recorded_holds_until_a_count_differs(self) -> None:
+        def program(moves: str) -> None:
+            text = PROGRAM.format(python=sys.executable).replace("time.sleep", "float").replace("workers == 8", "False")
+            text = text.replace("moves=workers - 1", f"moves={moves}, accesses=5")
+            fakes.script(self.root / "build" / "release" / "bin" / "apiary_virtual", text)
+
+        program("workers - 1")
+        done = apiary(self.root, "virtual", "--no-build", "--gate")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("nothing is recorded", done.stdout + done.stderr)
+        done = apiary(self.root, "virtual", "--no-build", "--update")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(apiary(self.root, "virtual", "--no-build", "--gate").returncode, 0)
+        program("workers - 1 + (workers == 4) * 0.0001")
+        done = apiary(self.root, "virtual", "--no-build", "--gate")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("fork_join fib 4: moves 3.0000 -> 3.0001", done.stdout + done.stderr)
+        self.assertEqual(apiary(self.root, "virtual", "hive", "--no-build", "--gate").returncode, 2)
+
+    def test_bad_input(self) -> None:
+        for words, told in ((("hiv",), "did you mean 'hive'"), (("--scenario", "pots"), "did you mean 'post'"),
+                            (("hive", "--scenario", "fib"), "no scenario of hive is called fib"),
+                            (("--processors", "0"), "a whole number from 1 to 256"), (("--processors", "5000"), "from 1 to 256"),
+                            (("--processors", "1,1"), "each number stands once"), (("--profile", "flut"), "did you mean 'flat'"),
+                            (("--price", "transfer=-1"), "lies outside")):
+            with self.subTest(words=words):
+                done = apiary(self.root, "virtual", "--no-build", *words)
+                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                self.assertIn(told, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
