@@ -76,6 +76,10 @@ endif()
 # therefore keeps its names in a namespace of its own name. Presets that are built from nothing turn it on; `dev`, in which one
 # file is compiled again and again, does not.
 set(APIARY_FILES_PER_UNIT 1 CACHE STRING "How many sources of a test program or a library are compiled together; 1: each alone")
+# A unit of eight files fills memory fast; g++ would stop at 256 MB, and often then, to look for what it no longer needs.
+if(APIARY_FILES_PER_UNIT GREATER 1 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(--param=ggc-min-heapsize=524288)
+endif()
 function(apiary_compile_together target)
   get_target_property(sources ${target} SOURCES)
   list(LENGTH sources count)
@@ -83,6 +87,24 @@ function(apiary_compile_together target)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${APIARY_FILES_PER_UNIT})
     # g++ knows the files that a unit includes for headers, whose types other units would have under the same name.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
+
+# apiary_front(name LIBRARIES … HEADERS …): where sources are compiled together, headers that many programs begin with are read once
+# for all that have the same options: apiary_begins_with(target name). So an #include that lacks is found by the other presets.
+function(apiary_front name)
+  cmake_parse_arguments(arg "" "" "LIBRARIES;HEADERS" ${ARGN})
+  if(APIARY_FILES_PER_UNIT GREATER 1 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND APIARY_HEADERS STREQUAL "${PROJECT_SOURCE_DIR}/impl")
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "// A target has a source.\n")
+    add_library(${name} OBJECT ${source})
+    target_link_libraries(${name} PRIVATE ${arg_LIBRARIES})
+    target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+  endif()
+endfunction()
+function(apiary_begins_with target name)
+  if(TARGET ${name})
+    target_precompile_headers(${target} REUSE_FROM ${name})
   endif()
 endfunction()
 
@@ -117,6 +139,7 @@ function(apiary_add_test name)
   if(NOT arg_ALONE)
     apiary_compile_together(${name})
   endif()
+  apiary_begins_with(${name} apiary_test_front)
   apiary_register(logic ${name})
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS unit)
