@@ -112,7 +112,9 @@ endfunction()
 set(APIARY_AS_SHIPPED "" CACHE STRING "Options for stress programs and examples, after those of the build type")
 
 # What `check` leaves to the night (nightly.MOVED): with it, without it, or it alone.
-set(APIARY_MOVED with CACHE STRING "Examples, and for ThreadSanitizer the tests of one thread: with them, without them, or they alone")
+set(APIARY_MOVED with CACHE STRING "Under a sanitizer examples and, for ThreadSanitizer, tests of one thread; without one \
+BOTH_SANITIZERS: with them, without them, or they alone")
+option(APIARY_EXAMPLES "Examples, which are tests, too" ON)
 function(apiary_is_left_out variable moved)
   if((moved AND APIARY_MOVED STREQUAL "without") OR (NOT moved AND APIARY_MOVED STREQUAL "alone"))
     set(${variable} TRUE PARENT_SCOPE)
@@ -122,11 +124,12 @@ function(apiary_is_left_out variable moved)
 endfunction()
 
 # apiary_add_test(name SOURCES … [LIBRARIES …] [ALONE] [ONE_THREAD]): a GoogleTest program, deterministic. ALONE: each source is
-# compiled alone. ONE_THREAD: its tests start no thread, so that ThreadSanitizer has little to see.
+# compiled alone. ONE_THREAD: its tests start no thread, so that ThreadSanitizer has little to see. BOTH_SANITIZERS: it does the same
+# under both, so that `check` has those builds of it, and the night the one as shipped.
 function(apiary_add_test name)
-  cmake_parse_arguments(arg "ALONE;ONE_THREAD" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "ALONE;ONE_THREAD;BOTH_SANITIZERS" "" "SOURCES;LIBRARIES" ${ARGN})
   set(moved FALSE)
-  if(arg_ONE_THREAD AND APIARY_SANITIZE STREQUAL "thread")
+  if((arg_ONE_THREAD AND APIARY_SANITIZE STREQUAL "thread") OR (arg_BOTH_SANITIZERS AND NOT APIARY_SANITIZE))
     set(moved TRUE)
   endif()
   apiary_is_left_out(left_out ${moved})
@@ -147,8 +150,8 @@ endfunction()
 
 # apiary_add_example(name source): a program that users read, and a test; a target where this build has it.
 function(apiary_add_example name source)
-  apiary_is_left_out(left_out TRUE)
-  if(NOT APIARY_TESTS OR left_out)
+  apiary_is_left_out(left_out "${APIARY_SANITIZE}")
+  if(NOT APIARY_TESTS OR NOT APIARY_EXAMPLES OR left_out)
     return()
   endif()
   add_executable(${name} ${source})
