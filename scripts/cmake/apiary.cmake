@@ -145,7 +145,7 @@ function(apiary_add_test name)
   apiary_begins_with(${name} apiary_test_front)
   apiary_register(logic ${name})
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS unit)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS unit)
 endfunction()
 
 # apiary_add_example(name source): a program that users read, and a test; a target where this build has it.
