@@ -45,7 +45,7 @@ def listed() -> tuple[str, ...]:
 
 
 def call(*words: object) -> subprocess.CompletedProcess:
-    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=300, check=False)
 
 
 class Case(unittest.TestCase):

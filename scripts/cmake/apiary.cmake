@@ -76,6 +76,10 @@ endif()
 # therefore keeps its names in a namespace of its own name. Presets that are built from nothing turn it on; `dev`, in which one
 # file is compiled again and again, does not.
 set(APIARY_FILES_PER_UNIT 1 CACHE STRING "How many sources of a test program or a library are compiled together; 1: each alone")
+# A unit of eight files fills memory fast; g++ would stop at 256 MB, and often then, to look for what it no longer needs.
+if(APIARY_FILES_PER_UNIT GREATER 1 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(--param=ggc-min-heapsize=524288)
+endif()
 function(apiary_compile_together target)
   get_target_property(sources ${target} SOURCES)
   list(LENGTH sources count)
@@ -86,11 +90,31 @@ function(apiary_compile_together target)
   endif()
 endfunction()
 
+# apiary_front(name LIBRARIES … HEADERS …): where sources are compiled together, headers that many programs begin with are read once
+# for all that have the same options: apiary_begins_with(target name). So an #include that lacks is found by the other presets.
+function(apiary_front name)
+  cmake_parse_arguments(arg "" "" "LIBRARIES;HEADERS" ${ARGN})
+  if(APIARY_FILES_PER_UNIT GREATER 1 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND APIARY_HEADERS STREQUAL "${PROJECT_SOURCE_DIR}/impl")
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "// A target has a source.\n")
+    add_library(${name} OBJECT ${source})
+    target_link_libraries(${name} PRIVATE ${arg_LIBRARIES})
+    target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+  endif()
+endfunction()
+function(apiary_begins_with target name)
+  if(TARGET ${name})
+    target_precompile_headers(${target} REUSE_FROM ${name})
+  endif()
+endfunction()
+
 # Stress programs and examples are compiled as users compile them, also where unit tests are not.
 set(APIARY_AS_SHIPPED "" CACHE STRING "Options for stress programs and examples, after those of the build type")
 
 # What `check` leaves to the night (nightly.MOVED): with it, without it, or it alone.
-set(APIARY_MOVED with CACHE STRING "Examples, and for ThreadSanitizer the tests of one thread: with them, without them, or they alone")
+set(APIARY_MOVED with CACHE STRING "Under a sanitizer examples and, for ThreadSanitizer, tests of one thread; without one \
+BOTH_SANITIZERS: with them, without them, or they alone")
+option(APIARY_EXAMPLES "Examples, which are tests, too" ON)
 function(apiary_is_left_out variable moved)
   if((moved AND APIARY_MOVED STREQUAL "without") OR (NOT moved AND APIARY_MOVED STREQUAL "alone"))
     set(${variable} TRUE PARENT_SCOPE)
@@ -100,11 +124,12 @@ function(apiary_is_left_out variable moved)
 endfunction()
 
 # apiary_add_test(name SOURCES … [LIBRARIES …] [ALONE] [ONE_THREAD]): a GoogleTest program, deterministic. ALONE: each source is
-# compiled alone. ONE_THREAD: its tests start no thread, so that ThreadSanitizer has little to see.
+# compiled alone. ONE_THREAD: its tests start no thread, so that ThreadSanitizer has little to see. BOTH_SANITIZERS: it does the same
+# under both, so that `check` has those builds of it, and the night the one as shipped.
 function(apiary_add_test name)
-  cmake_parse_arguments(arg "ALONE;ONE_THREAD" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "ALONE;ONE_THREAD;BOTH_SANITIZERS" "" "SOURCES;LIBRARIES" ${ARGN})
   set(moved FALSE)
-  if(arg_ONE_THREAD AND APIARY_SANITIZE STREQUAL "thread")
+  if((arg_ONE_THREAD AND APIARY_SANITIZE STREQUAL "thread") OR (arg_BOTH_SANITIZERS AND NOT APIARY_SANITIZE))
     set(moved TRUE)
   endif()
   apiary_is_left_out(left_out ${moved})
@@ -117,15 +142,16 @@ function(apiary_add_test name)
   if(NOT arg_ALONE)
     apiary_compile_together(${name})
   endif()
+  apiary_begins_with(${name} apiary_test_front)
   apiary_register(logic ${name})
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS unit)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS unit)
 endfunction()
 
 # apiary_add_example(name source): a program that users read, and a test; a target where this build has it.
 function(apiary_add_example name source)
-  apiary_is_left_out(left_out TRUE)
-  if(NOT APIARY_TESTS OR left_out)
+  apiary_is_left_out(left_out "${APIARY_SANITIZE}")
+  if(NOT APIARY_TESTS OR NOT APIARY_EXAMPLES OR left_out)
     return()
   endif()
   add_executable(${name} ${source})

@@ -13,20 +13,28 @@ find_path(RELACY_INCLUDE relacy/relacy.hpp)
 set(APIARY_WITHOUT_RELACY "the Relacy Race Detector is missing: no relacy/relacy.hpp was found, which every check is compiled with. \
 Remedy: apt-get install relacy-dev (Debian, Ubuntu); elsewhere -DRELACY_INCLUDE=FOLDER, in which relacy/relacy.hpp lies")
 
+# What a check is compiled with.
+function(apiary_check_options target)
+  target_link_libraries(${target} PRIVATE
+    apiary::apiary apiary::relacy apiary::model_engine $<TARGET_NAME_IF_EXISTS:apiary_warnings>)
+  target_include_directories(${target} SYSTEM PRIVATE ${RELACY_INCLUDE})
+  # An operation is named by its file's place in the project, and a trace looks the file up there.
+  target_compile_options(${target} PRIVATE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+  target_compile_definitions(${target} PRIVATE APIARY_SOURCE_ROOT="${PROJECT_SOURCE_DIR}")
+  # The engines stay at -O3. A check spends its time in them, and costs less than half as much to compile so.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Og>)
+endfunction()
+
 # The program itself; apiary_add_check_test has its CTest, which runs COMMAND.
 function(apiary_check_executable name)
   if(NOT RELACY_INCLUDE)
     message(FATAL_ERROR "${name}: ${APIARY_WITHOUT_RELACY}")
   endif()
   add_executable(${name} ${ARGN})
-  target_link_libraries(${name} PRIVATE
-    apiary::apiary apiary::relacy apiary::model_engine $<TARGET_NAME_IF_EXISTS:apiary_warnings>)
-  target_include_directories(${name} SYSTEM PRIVATE ${RELACY_INCLUDE})
-  # An operation is named by its file's place in the project, and a trace looks the file up there.
-  target_compile_options(${name} PRIVATE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
-  target_compile_definitions(${name} PRIVATE APIARY_SOURCE_ROOT="${PROJECT_SOURCE_DIR}")
-  # The engines stay at -O3. A check spends its time in them, and costs less than half as much to compile so.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Og>)
+  apiary_check_options(${name})
+  if(TARGET apiary_check_front)  # in this tree
+    target_precompile_headers(${name} REUSE_FROM apiary_check_front)
+  endif()
 endfunction()
 
 function(apiary_add_check_test name)

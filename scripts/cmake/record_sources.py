@@ -1,7 +1,8 @@
 """Makes what is compiled carry the content hashes of what it was compiled from.
 
     record_sources.py compile ROOT OBJCOPY COMPILER COMMAND…
-        a compiler launcher: runs COMMAND unchanged, then records in its object
+        a compiler launcher: runs COMMAND unchanged, then records in its object, or beside it where that is a precompiled
+        header, whose files g++ does not tell of the objects that include it
     record_sources.py beside ROOT PROGRAM FILE… -- COMMAND…
         runs COMMAND, then records in PROGRAM.source: for compilers that leave no objects
 
@@ -96,6 +97,23 @@ def embed(text, target, objcopy):
              "  remedy: a binutils that knows this compiler's objects")
 
 
+def precompiled(command):
+    """What the precompiled headers that it includes are made of: lines of their records."""
+    before = (command[i + 1] + ".gch.source" for i, word in enumerate(command) if word == "-include")
+    told = []
+    for record in filter(os.path.exists, before):
+        with open(record) as file:
+            told += [one for one in file if not one.endswith("  .\n")]
+    return told
+
+
+def write_beside(program, told):
+    with open(program, "rb") as file:
+        own = entry(file.read(), ".")
+    with open(program + ".source", "w") as file:
+        file.write(own + told)
+
+
 def compile_and_record(root, objcopy, compiler, *command):
     begun = time.clock_gettime_ns(COARSE)
     status = run(command)
@@ -106,7 +124,11 @@ def compile_and_record(root, objcopy, compiler, *command):
         names = inside(root, dependencies(file.read()))
     told = entry(version(compiler), f"compiler:{compiler}")
     told += entry(flags(command[command.index(compiler):]).encode(), f"flags:{target}")
-    embed("".join(line(root, name, begun) for name in names) + told, target, objcopy)
+    told = "".join(line(root, name, begun) for name in names) + told
+    if target.endswith(".gch"):
+        write_beside(target, told)
+    else:
+        embed(told + "".join(precompiled(command)), target, objcopy)
     return 0
 
 
@@ -117,10 +139,7 @@ def beside(root, program, *words):
     if status:
         return status
     names = inside(root, (os.path.join(root, name) for name in words[:end]))
-    with open(program, "rb") as file:
-        own = entry(file.read(), ".")
-    with open(program + ".source", "w") as file:
-        file.write(own + "".join(line(root, name, begun) for name in names))
+    write_beside(program, "".join(line(root, name, begun) for name in names))
     return 0
 
 

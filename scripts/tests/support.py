@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import runpy
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import unittest
 from pathlib import Path
-from typing import Callable
+from typing import Callable, NoReturn
 
 from . import fakes
 
@@ -38,9 +43,60 @@ def start(root: Path, *words: str, **options) -> subprocess.Popen:
 
 
 def apiary(root: Path, *words: str) -> subprocess.CompletedProcess:
-    process = start(root, *words)
-    out, err = process.communicate(timeout=300)
-    return subprocess.CompletedProcess(words, process.returncode, out, err)
+    """As `start`, to its end, but in a fork of this process, which has read Python's own modules and the libraries already:
+    less than half of what a start costs. The command's own are read anew, since they take their tree from the environment."""
+    import jinja2  # noqa: F401
+    import numpy  # noqa: F401
+
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        child = os.fork()
+        if not child:
+            be_apiary(environment(root), words, out.fileno(), err.fileno())
+        ended = select.poll()
+        handle = os.pidfd_open(child)
+        ended.register(handle, select.POLLIN)
+        if not ended.poll(300_000):
+            os.kill(child, signal.SIGKILL)
+        os.close(handle)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        told = []
+        for file in (out, err):
+            file.seek(0)
+            told.append(file.read().decode())
+    if code == -signal.SIGKILL:
+        raise subprocess.TimeoutExpired(words, 300, *told)
+    return subprocess.CompletedProcess(words, code, *told)
+
+
+def be_apiary(env: dict[str, str], words: tuple[str, ...], out: int, err: int) -> NoReturn:
+    """What a new process would be: its environment, three open files, and no module of the command."""
+    code = 1
+    try:
+        os.environ.clear()
+        os.environ.update(env)
+        for given, wanted in ((os.open(os.devnull, os.O_RDONLY), 0), (out, 1), (err, 2)):
+            os.dup2(given, wanted)
+        os.closerange(3, 1 << 16)
+        sys.stdin = open(0, closefd=False)
+        sys.stdout = open(1, "w", closefd=False)
+        sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)
+        for name in [name for name in sys.modules if name.partition(".")[0] == "apiary_cli"]:
+            del sys.modules[name]
+        sys.argv = [str(APIARY), *words]
+        runpy.run_path(str(APIARY), run_name="__main__")
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
 
 
 def processes_of(folder: Path) -> list[str]:

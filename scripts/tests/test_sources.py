@@ -140,6 +140,18 @@ class CppBuilds(Tiny):
                 self.assertEqual(self.record()["source_hash"], before["source_hash"])
                 before = self.record()
 
+    def test_what_a_precompiled_header_is_made_of_is_in_the_record_and_is_built_again(self) -> None:
+        once = "#pragma once\n"
+        self.write("CMakeLists.txt", PROJECT + "target_precompile_headers(tiny_check PRIVATE <apiary/slot.hpp>)\n")
+        self.write(HEADER, once + WITH_FENCE)
+        self.build()
+        self.prove(0)
+        for text, status in ((WITHOUT, 1), (WITH_FENCE, 0)):
+            self.write_as_of_long_ago(HEADER, once + text)
+            self.assertIn(HEADER, self.prove(3))
+            self.build()
+            self.prove(status)
+
     def test_only_what_the_edit_concerns_is_built_again(self) -> None:
         self.first_build()
         other, tiny = (self.program(name).stat().st_mtime_ns for name in ("other_check", "tiny_check"))

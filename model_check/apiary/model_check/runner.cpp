@@ -37,7 +37,7 @@ search_options with_default_budget(search_options o, const task& t) {
         if (t.check->too_large_to_exhaust && is_exhaustive(o.mode))
             o.max_executions = explorer_executions / part;
         else
-            o.max_seconds = 120;
+            o.max_seconds = 600;
         return o;
     }
     switch (t.check->kind) {

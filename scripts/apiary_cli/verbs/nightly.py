@@ -49,7 +49,7 @@ HUNTS_TAKE = 4 * 60.0
 OUTSIDE_FROM, OUTSIDE_TAKES = 60 * 60.0, 3 * 60.0
 LOGIC_FROM, LOGIC_TAKES = 3 * 60 * 60.0, 60 * 60.0
 LEAST_REST = 40.0
-# check leaves to the night: the unit tests at -O2; the examples and the packages under sanitizers; the tests of one thread under
+# check leaves to the night: the unit tests at -O2, some of them without a sanitizer; examples and packages under sanitizers; tests of one thread under
 # ThreadSanitizer. They run last, since building them may take longer than the budget.
 MOVED = ("ci-night", "asan-ubsan-night", "tsan-night")
 LONGEST_STRESS = 60.0
