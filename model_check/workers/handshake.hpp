@@ -5,9 +5,8 @@
 #include <cstdint>
 
 #include <apiary/events/parker_driver.hpp>
-#include <apiary/timers/clock.hpp>
+#include <apiary/workers/front_end.hpp>
 #include <apiary/workers/parameters.hpp>
-#include <apiary/workers/trace.hpp>
 
 namespace apiary::model {
 
@@ -50,12 +49,9 @@ struct first_choice {
 
 // What the workers of a crew are made of.
 template <class Sync>
-struct crew_parts {
+struct crew_parts : default_parts<Sync> {
     using driver = announcing_driver<Sync>;
-    using clock = steady_clock<Sync>;
     using random = first_choice;
-    using trace = no_trace;
-    static int processor() { return -1; }
 };
 
 }  // namespace apiary::model

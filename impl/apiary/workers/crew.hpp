@@ -4,18 +4,8 @@
 // crew. When not: for threads that run no tasks. A crew starts no threads; its owner gives each
 // worker's run() one (schedulers/hive/hive.hpp).
 //
-// `Kind` names what its workers are made of:
-//   sync, driver             the Sync policy, what a worker blocks in
-//   task_type                what its workers run: job<sync>, or a kind of job, when all are of that
-//   parts                    clock, random source, trace and processor number
-//                            (schedulers/hive/parts.hpp); `idle`, where its idle sets are others than
-//                            idle_sets<sync>
-//   ready                    its ready work, or no_ready_work
-//   sources<Crew, Worker>    what a worker has beside that (worker.hpp); no_sources
-//   counted_as               the kind in its counters
-// `Owner` says stopping(), discarding(), clock(), now_ns() and on_exception(). Its mutex() is the
-// one under which workers come and go. A stop that holds it wakes every worker there is; one that
-// is attached later sees the stop. Posting never takes it.
+// `Kind` names what its workers are made of (crew_kind), `Owner` the scheduler (crew_owner): concepts.hpp has what they say, and
+// front_end.hpp the usual ones.
 //
 // Who must wake whom (schedulers/hive/README.md has the argument)
 //   post, post_list   -> one sleeper, unless a worker searches (idle_set) that was called for less
@@ -45,13 +35,14 @@
 #include <apiary/parking/idle_sets.hpp>
 #include <apiary/queues/fifo_list.hpp>
 #include <apiary/queues/global_pool.hpp>
+#include <apiary/workers/concepts.hpp>
 #include <apiary/workers/parameters.hpp>
 #include <apiary/workers/worker.hpp>
 #include <apiary/workers/worker_table.hpp>
 
 namespace apiary {
 
-template <class Owner, class Kind>
+template <class Owner, crew_kind Kind>
 class crew {
     static auto idle_sets_of() {
         if constexpr (requires { typename Kind::parts::idle; })
@@ -77,6 +68,7 @@ public:
     using table_type = worker_table<worker_type, sync, max_workers>;
 
     crew(Owner& owner, const worker_parameters& parameters) : owner_(owner), parameters_(parameters) {
+        static_assert(crew_owner<Owner>);
         search_began_ns_.store(0, std::memory_order_relaxed);
     }
     // Precondition: no worker runs, and the crew is closed.

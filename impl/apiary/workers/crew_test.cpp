@@ -12,16 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include <apiary/events/parker_driver.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
 #include <apiary/queues/steal_half_queue.hpp>
 #include <apiary/sync/real_sync.hpp>
 #include <apiary/tasks/task_storage.hpp>
-#include <apiary/timers/clock.hpp>
+#include <apiary/workers/front_end.hpp>
 #include <apiary/workers/no_ready_work.hpp>
-#include <apiary/workers/no_sources.hpp>
 #include <apiary/workers/ready_work.hpp>
-#include <apiary/workers/trace.hpp>
 
 namespace crew_test {
 namespace {
@@ -42,23 +39,9 @@ struct small_half_queue {
     static constexpr std::size_t capacity = 8;
 };
 
-struct parts {
-    using random = real_sync::random_source;
-    using trace = apiary::no_trace;
-    using clock = apiary::steady_clock<>;
-    static int processor() { return real_sync::processor(); }
-};
-
 template <class Ready>
-struct kind {
-    using sync = real_sync;
-    using driver = apiary::parker_driver<real_sync>;
-    using task_type = typename Ready::task_type;
-    using parts = crew_test::parts;
+struct kind : apiary::default_kind<real_sync, apiary::default_parts<>, typename Ready::task_type> {
     using ready = Ready;
-    template <class Crew, class Worker>
-    using sources = apiary::no_sources<Crew, Worker>;
-    static constexpr apiary::worker_kind counted_as = apiary::worker_kind::compute;
 };
 using with_deque = kind<apiary::ready_work<real_sync, apiary::chase_lev_deque<task_type*, real_sync, small_deque>>>;
 using with_half_queue =
@@ -69,9 +52,9 @@ using job_type = apiary::job<real_sync>;
 using of_jobs =
     kind<apiary::ready_work<real_sync, apiary::chase_lev_deque<job_type*, real_sync, small_deque>, job_type>>;
 
-// The least that an owner is.
+// A front end that adds nothing.
 template <class Kind>
-class owner {
+class owner : public apiary::front_end<> {
 public:
     using crew_type = apiary::crew<owner, Kind>;
 
@@ -80,22 +63,16 @@ public:
     }
     ~owner() { stop(stop_mode::discard); }
     void start() {
-        for (unsigned i = 0; i != crew.table().size(); ++i) threads_.emplace_back([w = crew.table()[i]] { w->run(); });
+        for (unsigned i = 0; i != crew.table().size(); ++i) threads_.start([w = crew.table()[i]] { w->run(); });
     }
     void attach() {
         auto* w = crew.attach();
         ASSERT_NE(w, nullptr);
-        threads_.emplace_back([w] { w->run(); });
+        threads_.start([w] { w->run(); });
     }
     void stop(stop_mode how) {
-        crew.close();
-        int running = 0;
-        if (how_.compare_exchange_strong(running, static_cast<int>(how))) {
-            const real_sync::lock held(mutex_);
-            crew.wake_all();
-        }
-        for (std::thread& t : threads_) t.join();
-        threads_.clear();
+        stop_crews(how, crew);
+        threads_.join();
     }
     std::uint64_t sum(std::uint64_t apiary::worker_counters::* which) {
         std::uint64_t all = 0;
@@ -103,19 +80,8 @@ public:
         return all;
     }
 
-    bool stopping() const { return how_ != 0; }
-    bool discarding() const { return how_ == static_cast<int>(stop_mode::discard); }
-    apiary::steady_clock<>& clock() { return clock_; }
-    std::int64_t now_ns() const { return clock_.now_ns(); }
-    const apiary::exception_handler& on_exception() const { return on_exception_; }
-    real_sync::mutex& mutex() { return mutex_; }
-
 private:
-    apiary::steady_clock<> clock_;
-    apiary::exception_handler on_exception_;
-    real_sync::mutex mutex_;
-    std::atomic<int> how_ = 0;
-    std::vector<std::thread> threads_;
+    apiary::thread_team threads_;
 
 public:
     crew_type crew;
@@ -328,7 +294,7 @@ TEST(crew_of_jobs, runs_tasks_and_jobs_on_the_stack_and_tells_them_their_worker)
     EXPECT_EQ(o.sum(&apiary::worker_counters::run), 3U);
 }
 
-struct parts_of_single_sets : parts {
+struct parts_of_single_sets : apiary::default_parts<> {
     using idle = apiary::idle_sets<real_sync, 1, 3>;
 };
 struct of_single_sets : with_deque {

@@ -5,7 +5,7 @@
 // what they do otherwise. A crew of them has no post_to.
 //
 // Threads. The worker's own, but enter, open, leave and id: with the owner's mutex held.
-// The concept that this meets: worker.hpp. Checked by model_check/schedulers/hive, as part of
+// The concept that this meets: worker_sources (concepts.hpp). Checked by model_check/schedulers/hive, as part of
 // compute workers.
 #pragma once
 
@@ -35,7 +35,7 @@ public:
 
     void collect() noexcept {}
     bool run_some() { return run_kept(); }
-    bool call() const { return false; }
+    bool urgent() const { return false; }
     std::int64_t next_deadline() const { return Crew::driver::forever; }
     bool visible() const { return false; }
     void keep(task_type* t) { kept_.push_front(t); }

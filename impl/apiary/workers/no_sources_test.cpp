@@ -76,14 +76,14 @@ protected:
     words log;
 };
 
-TEST_F(no_sources, call_for_nothing_and_have_an_id) {
+TEST_F(no_sources, have_nothing_urgent_and_have_an_id) {
     sources.enter(7);
     sources.open();
     EXPECT_EQ(sources.id(), 7U);
     EXPECT_EQ(sources.incarnation(), 7U);
     keep("kept");
     sources.collect();
-    EXPECT_FALSE(sources.call());
+    EXPECT_FALSE(sources.urgent());
     EXPECT_FALSE(sources.visible()) << "nobody else may take it";
     EXPECT_EQ(sources.next_deadline(), kind_without_sources::driver::forever);
     EXPECT_EQ(sources.pending(), 0U);

@@ -13,30 +13,7 @@
 // A turn that found nothing is followed by a second look, a nap, or a sleep behind a last look at
 // every source (idle_policy, sleeper).
 //
-// Sources, for a worker w:
-//   Sources()                 made before the worker's members, and destroyed behind them: neither
-//                             uses the worker
-//   collect()                 takes in what others have sent; runs nothing
-//   run_some()                runs some of what is for this worker alone; whether it ran any
-//   call() const              something has come that this worker alone runs: own tasks and the
-//                             pool wait for it
-//   next_deadline() const     when it must look again; the driver's `forever`: never
-//   visible() const           the part of the last look that is theirs
-//   keep(t)                   a task that this worker runs itself, before others that it keeps
-//   enter(id), open()         in service from open() on, under that id; enter may throw, and
-//                             nothing has changed then
-//   leave()                   out of service: from here on its doors refuse
-//   id(), incarnation()              the id in service; the same for its own thread, also while it leaves
-//   hand_over_timed()         after a detach: closes the doors, and gives the timers to others
-//   hand_over_kept()          then gives the kept tasks to others. False, as of hand_over_timed: a
-//                             stop has closed the others' doors
-//   close()                   after the stop: closes the doors, and drops what a drain need not run
-//   take()                    after close: the next task, or null. Where a task may call help_until,
-//                             also while run_some runs one; they then say takes_inside_run_some
-//   pending() const           how many tasks wait for a time
-//   drop_all()                when no worker runs any more: drops what they hold
-// The sources are a base of the worker: they reach the loop's members without another pointer on the
-// way (DECISIONS.md D71 has what that costs).
+// The calls of the sources: worker_sources (concepts.hpp).
 //
 // Threads. run, post_local, help_until and the sources' calls: the thread that runs this worker. wake,
 //          claim, counters: any. id: as its sources say. enter_service, ask_to_leave: the worker table,
@@ -66,6 +43,7 @@
 #include <apiary/parking/sleeper.hpp>
 #include <apiary/queues/steal_result.hpp>
 #include <apiary/tasks/job.hpp>
+#include <apiary/workers/concepts.hpp>
 #include <apiary/workers/counters.hpp>
 #include <apiary/workers/fairness.hpp>
 #include <apiary/workers/helping.hpp>
@@ -97,6 +75,7 @@ public:
           sleeper_(c.sleepers().within(index), c.sleepers().join(index), driver_),
           random_(index + 1),
           driver_(make_driver(c.owner())) {
+        static_assert(worker_sources<sources_type>);
         leaving_.store(false, std::memory_order_relaxed);
         if constexpr (!sync::checked) waker_processor_.store(unknown_processor, std::memory_order_relaxed);
     }
@@ -268,7 +247,7 @@ private:
                 if (left == 0) return true;
                 most = left + 1;  // some have run
             }
-            if (sources().call()) break;
+            if (sources().urgent()) break;
         }
         fairness_.pause(left);
         return left != most;
@@ -308,7 +287,7 @@ private:
             behind_own = ready_.waits();
             if (!run_from_pool()) return worked;
             worked = true;
-            if ((behind_own && !fairness_.tasks_are_long()) || --visits == 0 || sources().call() || leaving())
+            if ((behind_own && !fairness_.tasks_are_long()) || --visits == 0 || sources().urgent() || leaving())
                 return true;
         }
     }

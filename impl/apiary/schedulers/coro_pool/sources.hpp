@@ -8,7 +8,7 @@
 // announcement: the first fork of the others then offers a branch, and wakes it.
 //
 // Threads. The worker's own, but enter, open, leave and id: with the owner's mutex held.
-// The concept that this meets: worker.hpp. Not modelled: the lingering.
+// The concept that this meets: worker_sources (concepts.hpp). Not modelled: the lingering.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ public:
         if (run_lanes() || kept) return true;
         return self().owner().linger_ns() != 0 && look_on();
     }
-    bool call() const {
+    bool urgent() const {
         return lanes().on() && (self().ready_.hurried() || lanes().high_waits() || background_is_due());
     }
     // What others offer is among what any worker may take, where the worker itself looks.

@@ -18,11 +18,11 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include <apiary/queues/fifo_list.hpp>
 #include <apiary/queues/fork_list.hpp>
 #include <apiary/tasks/job.hpp>
 #include <apiary/workers/counters.hpp>
 #include <apiary/workers/no_ready_work.hpp>
+#include <apiary/workers/no_sources.hpp>
 
 namespace apiary {
 
@@ -240,24 +240,15 @@ private:
 
 // What a worker of the pool has beside its roots: the offers of the others. Nothing is posted to it alone, and nothing kept.
 template <class Crew, class Worker>
-class fork_sources {
+class fork_sources : public no_sources<Crew, Worker> {
+    using base = no_sources<Crew, Worker>;
+    using base::self;
+
 public:
-    using task_type = typename Crew::task_type;
-
-    fork_sources() = default;
-    fork_sources(const fork_sources&) = delete;
-    fork_sources& operator=(const fork_sources&) = delete;
-
     void enter(unsigned id) {
-        id_ = id;
+        base::enter(id);
         self().ready_.belongs_to(self().owner(), self().index());
     }
-    void open() {}
-    void leave() {}
-    unsigned id() const { return id_; }
-    unsigned incarnation() const { return id_; }
-
-    void collect() noexcept {}
     // One job that another worker offers. Work that has begun comes before new roots. A worker that has run something of late
     // looks for more during linger_ns: the next fork is near, and a sleeper would come too late for it.
     bool run_some() {
@@ -277,28 +268,14 @@ public:
         return false;
     }
     // One root a turn: work that has begun, which others may offer by now, comes before the next.
-    bool call() const { return true; }
-    std::int64_t next_deadline() const { return Crew::driver::forever; }
+    bool urgent() const { return true; }
     // Offers are among what others may take, where the worker itself looks. It has announced its sleep, and asks once more.
     bool visible() const {
         self().owner().context_of(self().index()).ask_all();
         return false;
     }
-    void keep(task_type* t) { kept_.push_front(t); }
-    std::size_t pending() const { return 0; }
-
-    bool hand_over_timed() { return true; }
-    bool hand_over_kept() { return kept_.empty() || self().crew().post_list(kept_); }
-    void close() {}
-    task_type* take() { return kept_.pop_front(); }
-    void drop_all() {
-        while (task_type* t = kept_.pop_front()) self().drop(t);
-    }
 
 private:
-    Worker& self() { return static_cast<Worker&>(*this); }
-    const Worker& self() const { return static_cast<const Worker&>(*this); }
-
     // As run_task has it: posts and offers have counted on this worker's search until now.
     void found() {
         if (self().sleeper_.owes_a_look()) self().wake_the_next(false);
@@ -308,8 +285,6 @@ private:
     using patience = typename Crew::owner_type::patience;
     patience patience_;  // over: it does not linger
     std::uint64_t roots_ = 0;
-    unsigned id_ = 0;
-    fifo_list<task_type> kept_;
 };
 
 }  // namespace apiary

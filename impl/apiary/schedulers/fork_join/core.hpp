@@ -23,14 +23,12 @@
 #include <type_traits>
 
 #include <apiary/contract/scheduler.hpp>
-#include <apiary/events/parker_driver.hpp>
 #include <apiary/schedulers/fork_join/fork_join.hpp>
 #include <apiary/schedulers/fork_join/stack_bounds.hpp>
 #include <apiary/tasks/job.hpp>
-#include <apiary/timers/clock.hpp>
 #include <apiary/workers/crew.hpp>
+#include <apiary/workers/front_end.hpp>
 #include <apiary/workers/thread_latch.hpp>
-#include <apiary/workers/trace.hpp>
 
 namespace apiary {
 
@@ -46,28 +44,19 @@ struct fork_join_counters {
 };
 
 template <class Sync>
-struct fork_join_parts {
-    using driver = parker_driver<Sync>;
-    using clock = steady_clock<Sync>;
-    using random = typename Sync::random_source;
-    using trace = no_trace;
+struct fork_join_parts : default_parts<Sync> {
     static int processor() { return -1; }  // no rule of these workers asks for it
 };
 
 template <class Core, class Sync, class Parts>
-struct fork_join_kind {
-    using sync = Sync;
-    using driver = typename Parts::driver;
-    using task_type = job<Sync>;
-    using parts = Parts;
+struct fork_join_kind : default_kind<Sync, Parts> {
     using ready = fork_context<Sync, Core>;
     template <class Crew, class Worker>
     using sources = fork_sources<Crew, Worker>;
-    static constexpr worker_kind counted_as = worker_kind::compute;
 };
 
 template <class Sync, class Parts = fork_join_parts<Sync>>
-class fork_core {
+class fork_core : public front_end<Sync, Parts> {
     using kind = fork_join_kind<fork_core, Sync, Parts>;
 
 public:
@@ -84,12 +73,9 @@ public:
           linger_ns_(linger_ns),
           stack_reserve_(stack_reserve),
           crew_(*this, parameters) {
-        stopping_.store(false, std::memory_order_relaxed);
         free_seats_.store(callers == 0 ? 0 : ~std::uint64_t{0} >> (max_callers - callers), std::memory_order_relaxed);
         for (unsigned i = 0; i != lists_; ++i) crew_.table().attach(crew_);
     }
-    fork_core(const fork_core&) = delete;
-    fork_core& operator=(const fork_core&) = delete;
 
     // Calls f, with the worker if it takes one, on a worker of this pool or in a seat, and returns or throws what it does.
     template <class F>
@@ -141,12 +127,7 @@ public:
     }
     void enter_thread(unsigned i) { Sync::set_current(&context_of(i)); }
     worker_type& worker(unsigned i) { return *crew_.table()[i]; }
-    void request_stop() {
-        crew_.close();
-        stopping_.store(true, std::memory_order_relaxed);  // the wakes publish it
-        const typename Sync::lock held(mutex_);
-        crew_.wake_all();
-    }
+    void request_stop() { this->stop_crews(stop_mode::drain, crew_); }
 
     // For workers and their contexts.
     unsigned workers() const { return workers_; }
@@ -157,12 +138,6 @@ public:
     void wait(unsigned i) { crew_.table()[i]->driver().wait(kind::driver::forever); }
     bool somebody_sleeps() const { return crew_.sleepers().calls_for_a_wake(); }
     std::int64_t linger_ns() const { return linger_ns_; }
-    bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
-    bool discarding() const { return false; }
-    auto& clock() { return clock_; }
-    std::int64_t now_ns() const { return clock_.now_ns(); }
-    const exception_handler& on_exception() const { return on_exception_; }
-    typename Sync::mutex& mutex() { return mutex_; }
 
     // How long a worker looks on before it sleeps.
     class patience {
@@ -279,10 +254,6 @@ private:
     const unsigned workers_, lists_;
     const std::int64_t linger_ns_;
     const std::size_t stack_reserve_;
-    typename Parts::clock clock_;
-    exception_handler on_exception_;
-    typename Sync::mutex mutex_;
-    typename Sync::template atomic<bool> stopping_;
     typename Sync::template atomic<std::uint64_t> free_seats_;
     crew_type crew_;
 };

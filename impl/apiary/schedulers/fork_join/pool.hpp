@@ -19,10 +19,8 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <apiary/schedulers/fork_join/core.hpp>
 #include <apiary/sync/processors.hpp>
@@ -37,19 +35,16 @@ struct fork_join_config {
     std::size_t stack_reserve = 65'536;  // bytes: a fork that finds fewer left of its stack throws fork_too_deep
 };
 
-template <class Sync = real_sync>
-class basic_fork_join_pool : public fork_core<Sync> {
-    using core = fork_core<Sync>;
+template <class Sync = real_sync, class Parts = fork_join_parts<Sync>>
+class basic_fork_join_pool : public fork_core<Sync, Parts> {
+    using core = fork_core<Sync, Parts>;
 
 public:
     explicit basic_fork_join_pool(const fork_join_config& config = {})
         : core(number_of(config), parameters(), checked(config).linger_ns, config.callers, config.stack_reserve) {
-        try {
-            for (unsigned i = 0; i != core::workers(); ++i) threads_.emplace_back([this, i] { core::run_worker(i); });
-        } catch (...) {
-            stop();
-            throw;
-        }
+        start_all(
+            threads_, core::workers(), [this](unsigned i) { threads_.start([this, i] { core::run_worker(i); }); },
+            [this] { request_stop(); });
     }
     ~basic_fork_join_pool() {
         for (const auto* here = core::current(); here != nullptr; here = here->outer())
@@ -82,12 +77,11 @@ private:
     static worker_parameters parameters() { return {.global_batch = 1, .looks_before_sleep = 0, .naps = 0}; }
     void stop() {
         request_stop();
-        for (std::thread& t : threads_) t.join();
-        threads_.clear();
+        threads_.join();
     }
 
     using core::request_stop;
-    std::vector<std::thread> threads_;
+    typename Parts::threads threads_;
 };
 
 using fork_join_pool = basic_fork_join_pool<>;

@@ -20,7 +20,7 @@
 //   S1  open: store mail_ (release) -> mail: load (acquire). Publishes the mailbox and its id.
 //       leave needs no order: what it shows was made with the worker.
 //
-// The concept that this meets: workers/worker.hpp. Checked by
+// The concept that this meets: worker_sources (workers/concepts.hpp). Checked by
 // model_check/schedulers/hive/{hive,hive_attach,hive_cancel}_check.cpp; tested by hive_beat_test,
 // hive_timers_test and hive_attach_test. Source: seed 002 sections 4.1, 4.2 and 5; DECISIONS.md D9,
 // D17, D19, D31, D33.
@@ -109,7 +109,7 @@ public:
         worked |= run_private();
         return worked;
     }
-    bool call() const { return !inbox().looks_empty() || timer_due(); }
+    bool urgent() const { return !inbox().looks_empty() || timer_due(); }
     std::int64_t next_deadline() const { return timers_.next_deadline(); }
     bool visible() const { return sync::recheck("io_sources.inbox") && !inbox().looks_empty(); }
     void keep(task_type* t) { private_.push_front(t); }

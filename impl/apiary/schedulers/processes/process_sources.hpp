@@ -5,7 +5,7 @@
 // Threads.  enter, open, leave, id: the worker table, with the owner's mutex held. pending: any. The rest: the thread that
 //           runs the worker.
 // Progress. run_some fires at most local_budget timers, and runs at most one that others are behind.
-// The concept that this meets: workers/worker.hpp. Tested by the processes' tests.
+// The concept that this meets: worker_sources (workers/concepts.hpp). Tested by the processes' tests.
 #pragma once
 
 #include <cstddef>
@@ -69,7 +69,7 @@ public:
         const bool fired = fire(), ran = run_in_front();
         return this->run_kept() || fired || ran;
     }
-    bool call() const {
+    bool urgent() const {
         return self().ready_.others_are_in_front() ||
                (!timers_.empty() && timers_.next_deadline() <= self().owner().now_ns());
     }

@@ -2,7 +2,7 @@
 // hands it tasks. Without a desk it has none, as no_sources.
 //
 // Threads. The worker's own, but enter, open, leave and id: with the owner's mutex held.
-// The concept that this meets: workers/worker.hpp.
+// The concept that this meets: worker_sources (workers/concepts.hpp).
 #pragma once
 
 #include <apiary/workers/no_sources.hpp>

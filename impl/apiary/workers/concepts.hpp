@@ -1,0 +1,94 @@
+// What the engine asks of those that use it, as concepts: a missing member is one line of error.
+//
+//   worker_sources   what a worker has beside its ready work and its crew's pool: an inbox, timers, offers. no_sources.hpp has
+//                    none, and is the base of those that have.
+//   crew_kind        what the workers of one crew are made of. front_end.hpp has a default_kind.
+//   crew_owner       the scheduler that the crew belongs to. front_end.hpp is the base of those.
+//
+// When to use it. In crew.hpp and worker.hpp, which assert them. When not: as a list of what a scheduler must write itself:
+// derive from the three defaults.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <apiary/sync/sync_policy.hpp>
+#include <apiary/timers/clock.hpp>
+#include <apiary/workers/counters.hpp>
+#include <apiary/workers/task_runner.hpp>
+
+namespace apiary {
+
+// Called by the worker's own thread, but for enter, open, leave and id: by any, with the owner's mutex held. The sources are a base
+// of the worker: made before its members and destroyed after them, and neither may use the worker. They reach the loop's members
+// without another pointer on the way (D71 has what that costs).
+template <class S>
+concept worker_sources = requires(S& s, const S& c, typename S::task_type* t, unsigned id) {
+    // In service from open() on, under that id. enter may throw; then nothing has changed. From leave() on its doors refuse.
+    { s.enter(id) } -> std::same_as<void>;
+    { s.open() } -> std::same_as<void>;
+    { s.leave() } -> std::same_as<void>;
+    // The id in service; and the same for its own thread, also while it leaves.
+    { c.id() } -> std::same_as<unsigned>;
+    { c.incarnation() } -> std::same_as<unsigned>;
+    // Takes in what others have sent, and runs nothing.
+    { s.collect() } -> std::same_as<void>;
+    // Runs some of what is for this worker alone. True: it ran something.
+    { s.run_some() } -> std::same_as<bool>;
+    // Something has come that this worker alone runs: own tasks and the pool wait for it.
+    { c.urgent() } -> std::same_as<bool>;
+    // When it must look again; the driver's `forever`: never.
+    { c.next_deadline() } -> std::same_as<std::int64_t>;
+    // The sources' part of a sleeper's last look.
+    { c.visible() } -> std::same_as<bool>;
+    // A task that this worker runs itself, before others that it keeps.
+    { s.keep(t) } -> std::same_as<void>;
+    // How many tasks wait for a time.
+    { c.pending() } -> std::same_as<std::size_t>;
+    // After a detach: closes the doors and gives the timers to others; then gives them the kept tasks. False: a stop has closed the
+    // others' doors.
+    { s.hand_over_timed() } -> std::same_as<bool>;
+    { s.hand_over_kept() } -> std::same_as<bool>;
+    // After the stop: closes the doors, and drops what a drain need not run.
+    { s.close() } -> std::same_as<void>;
+    // After close: the next task, or null. Where a task may call help_until, also while run_some runs one: sources of which that
+    // holds say so by takes_inside_run_some (helping.hpp).
+    { s.take() } -> std::same_as<typename S::task_type*>;
+    // When no worker of the crew runs any more: drops what they hold.
+    { s.drop_all() } -> std::same_as<void>;
+};
+
+//   sync, driver        the Sync policy, what a worker blocks in
+//   task_type           what its workers run: job<sync>, or a kind of job, when all are of that
+//   parts               clock, random source, trace, threads and processor number (default_parts); `idle`, where its idle sets
+//                       are others than idle_sets<sync>
+//   ready               its ready work, or no_ready_work
+//   counted_as          the kind in its counters
+//   sources<Crew, Worker>    beside these: worker_sources
+template <class K>
+concept crew_kind = sync_policy<typename K::sync> && requires {
+    typename K::driver;
+    typename K::task_type;
+    typename K::parts::clock;
+    typename K::parts::random;
+    typename K::parts::trace;
+    { K::parts::processor() } -> std::same_as<int>;
+    typename K::ready;
+    { K::counted_as } -> std::convertible_to<worker_kind>;
+};
+
+// The mutex is the one under which workers come and go, and under which the flag of a stop goes up (front_end I2). Posting never
+// takes it.
+template <class O>
+concept crew_owner = requires(O& o, const O& c) {
+    { c.stopping() } -> std::same_as<bool>;
+    { c.discarding() } -> std::same_as<bool>;
+    requires clock_source<std::remove_reference_t<decltype(o.clock())>>;
+    { c.now_ns() } -> std::same_as<std::int64_t>;
+    { c.on_exception() } -> std::same_as<const exception_handler&>;
+    o.mutex().lock();
+};
+
+}  // namespace apiary
