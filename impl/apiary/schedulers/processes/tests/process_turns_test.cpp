@@ -341,6 +341,7 @@ TEST(process_turns, one_that_is_forced_is_not_stepped_for_what_has_come) {
     EXPECT_EQ(t.all.send(one, 0), send_answer::accepted);
     t.all.request_stop();
     t.all.force();
+    t.all.request_stop();
     t.turns();
     EXPECT_EQ(steps, 1);
     const auto forced = t.all.report().forced;
@@ -622,6 +623,120 @@ TEST(process_turns, an_end_that_is_on_its_way_to_one_that_unlinks_ends_it_not) {
     t.turns(1);
     EXPECT_FALSE(t.all.lives(one));
     EXPECT_TRUE(t.all.lives(other));
+}
+
+// A child is in a step, of worker 0, while the other refuses until its supervisor, on worker 1, gives up and kills the first.
+TEST(process_turns, a_supervisor_that_gives_up_starts_none_again_and_says_so_also_when_it_is_cancelled) {
+    struct refuses : process {
+        init_answer init(context&, std::string_view, payload) override { return init_answer::failed; }
+        void step(events&, output&) override {}
+    };
+    for (const bool cancelled : {false, true}) {
+        constexpr std::int64_t within_ns = 20'000'000;
+        turned t(2);
+        int starts = 0;
+        pid first, second, s;
+        using child = supervisor::child;
+        const child works{[&] {
+            ++starts;
+            return std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+                first = out.self();
+                if (batch.next() == nullptr) return;
+                EXPECT_EQ(t.all.send(second, 0), send_answer::accepted);
+                t.turns(1);
+                if (cancelled) {
+                    EXPECT_EQ(t.all.cancel(s), send_answer::accepted);
+                    t.turns(1);
+                }
+                const std::int64_t over = t.all.now_ns() + 2 * within_ns;  // of the failures
+                while (t.all.now_ns() < over) {
+                }
+            });
+        }};
+        const child fails{[&]() -> std::unique_ptr<process> {
+            if (second) return std::make_unique<refuses>();
+            return std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+                second = out.self();
+                if (batch.next() != nullptr) throw 1;
+            });
+        }};
+        s = t.spawn(std::make_unique<supervisor>(std::vector<child>{works, fails},
+                                                 supervisor::options{.restarts = 1, .within_ns = within_ns}));
+        t.turns(0);
+        EXPECT_EQ(t.all.counters().living, 3U);
+        EXPECT_EQ(t.all.send(first, 0), send_answer::accepted);
+        for (const unsigned w : {0U, 1U, 0U}) t.turns(w);
+        EXPECT_EQ(t.all.counters().exceptions, 2U) << "the child's, and that it gave up";
+        EXPECT_EQ(t.all.counters().living, 0U);
+        EXPECT_EQ(starts, 1);
+    }
+}
+
+TEST(process_turns, a_routine_whose_limit_was_not_needed_has_all_its_time_in_a_later_wait) {
+    turned t;
+    std::vector<bool> got;
+    const pid r = t.spawn(as_process([&](routine_self& me) -> routine {
+        got.push_back((co_await me.receive_for(1'000'000)).has_value());
+        (void)co_await me.receive();
+        got.push_back((co_await me.receive_for(3'600'000'000'000)).has_value());
+    }));
+    t.turns();
+    EXPECT_EQ(t.all.send(r, 1), send_answer::accepted);
+    t.turns();
+    if (got.empty() || !got.front()) return;  // the machine stood still for a millisecond
+    while (t.all.counters().late_completions == 0 && !t.turn()) {  // until the timer has fired
+    }
+    EXPECT_EQ(t.all.send(r, 2), send_answer::accepted);
+    t.turns();
+    EXPECT_EQ(got.size(), 1U) << "its time is not over";
+    EXPECT_EQ(t.all.send(r, 3), send_answer::accepted);
+    t.turns();
+    EXPECT_EQ(got, (std::vector{true, true}));
+}
+TEST(process_turns, a_routine_whose_block_was_cancelled_is_woken_by_a_message_again) {
+    enum class waits { sleeps, calls, commands };
+    for (const waits how : {waits::sleeps, waits::calls, waits::commands}) {
+        std::vector<event> kept;
+        bool got = false;
+        turned t(1, with_nothing());
+        const pid silent = t.spawn(std::make_unique<acting>([&kept](event_batch& batch, step_output&) {
+            while (event* e = batch.next()) kept.push_back(std::move(*e));
+        }));
+        const pid r = t.spawn(as_process([&](routine_self& me) -> routine {
+            try {
+                if (how == waits::sleeps) co_await me.sleep(3'600'000'000'000);
+                if (how == waits::calls) (void)co_await me.call(silent, 1);
+                if (how == waits::commands) (void)co_await me.command(nothing);
+            } catch (const wait_cancelled&) {
+            }
+            (void)co_await me.receive();
+            got = true;
+        }));
+        t.turns();
+        EXPECT_EQ(t.all.cancel(r), send_answer::accepted);
+        t.turns();
+        EXPECT_EQ(t.all.send(r, 0), send_answer::accepted);
+        t.turns();
+        EXPECT_TRUE(got);
+    }
+}
+
+TEST(process_turns, what_a_killed_routine_holds_goes_before_its_mail_is_buried) {
+    struct noting {
+        std::vector<int>& in;
+        ~noting() { in.push_back(-1); }
+    };
+    std::vector<int> gone;
+    turned t(1, {.on_dead_letter = [&](pid, dead_letter, event& e) { gone.push_back(*e.data.get<int>()); }});
+    const pid r = t.spawn(as_process([&](routine_self& me) -> routine {
+        const noting held{gone};
+        (void)co_await me.receive([](event&) { return false; });
+    }));
+    EXPECT_EQ(t.all.send(r, 7), send_answer::accepted);
+    t.turns();
+    EXPECT_EQ(t.all.kill(r), send_answer::accepted);
+    t.turns();
+    EXPECT_EQ(gone, (std::vector{-1, 7}));
 }
 
 }  // namespace
