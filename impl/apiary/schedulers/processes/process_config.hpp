@@ -1,7 +1,7 @@
 // process_config: what one says to a scheduler of processes, what it reports, and what it is made of.
 //
 // When to use it. process_config: at construction. The parts and the kind: by the scheduler.
-// Threads. Values, but process_parts::processor: any.
+// Threads. Values.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,9 @@
 #include <apiary/schedulers/processes/process.hpp>
 #include <apiary/schedulers/processes/process_ready.hpp>
 #include <apiary/schedulers/processes/process_sources.hpp>
-#include <apiary/timers/clock.hpp>
-#include <apiary/workers/counters.hpp>
+#include <apiary/workers/front_end.hpp>
 #include <apiary/workers/parameters.hpp>
 #include <apiary/workers/task_runner.hpp>
-#include <apiary/workers/trace.hpp>
 
 namespace apiary {
 
@@ -127,17 +125,11 @@ struct process_trace<Sync> {
 };
 
 template <class Sync>
-struct process_parts {
-    using clock = steady_clock<Sync>;
+struct process_parts : default_parts<Sync> {
+    using parker = typename process_parker<Sync>::type;
+    using driver = parker_driver<Sync, parker>;
     using random = typename process_parker<Sync>::random;
     using trace = typename process_trace<Sync>::type;
-    static int processor() {
-        if constexpr (Sync::checked)
-            return -1;
-        else
-            return Sync::processor();
-    }
-    using parker = typename process_parker<Sync>::type;
     struct queue_limits {
         static constexpr unsigned index_bits = 16, version_bits = 32;
         static constexpr std::size_t capacity = Sync::checked ? 4 : 256;
@@ -145,15 +137,10 @@ struct process_parts {
 };
 
 template <class Sync>
-struct process_kind {
-    using sync = Sync;
-    using parts = process_parts<Sync>;
-    using driver = parker_driver<Sync, typename parts::parker>;
-    using task_type = job<Sync>;
-    using ready = process_ready<Sync, typename parts::queue_limits>;
+struct process_kind : default_kind<Sync, process_parts<Sync>> {
+    using ready = process_ready<Sync, typename process_parts<Sync>::queue_limits>;
     template <class Crew, class Worker>
     using sources = process_sources<Crew, Worker>;
-    static constexpr worker_kind counted_as = worker_kind::compute;
 };
 
 }  // namespace apiary

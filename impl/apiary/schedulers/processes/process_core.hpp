@@ -20,9 +20,9 @@
 // Synchronisation
 //   S1  spawn: open the place, light fence, load phase_; request_stop: store phase_, heavy fence, look at every place.
 //       Store buffering: a process that the walk misses is cancelled by its spawner.
-//   S2  end_crew: store stopping_ (release) -> over: load (acquire). What any process did is seen by the thread that waited.
-//   S3  end_crew does its last with the mutex held, and a thread that waits for the end has had it since: so the thread that
-//       ended the crew touches nothing any more, and all of it may go.
+//   front_end S1: what any process did is seen by the thread that waited for the end.
+//   S2  The stop does its last with the mutex held (front_end I2), and a thread that waits for the end takes it after that. So the
+//       thread that ended the crew touches nothing any more, and all of it may go.
 //
 // Checked by model_check/schedulers/processes. Stressed by stress/schedulers/processes. The protocol: README.md.
 #pragma once
@@ -44,12 +44,15 @@
 #include <apiary/schedulers/processes/process_table.hpp>
 #include <apiary/schedulers/processes/process_view.hpp>
 #include <apiary/workers/crew.hpp>
+#include <apiary/workers/front_end.hpp>
 #include <apiary/workers/two_doors.hpp>
 
 namespace apiary {
 
 template <class Sync>
-class process_core {
+class process_core : public front_end<Sync, process_parts<Sync>> {
+    using base = front_end<Sync, process_parts<Sync>>;
+
 public:
     using place = process_place<Sync>;
     using node = event_node<Sync>;
@@ -63,17 +66,14 @@ public:
 
     // Precondition: 1 <= workers <= crew_type::max_workers.
     process_core(unsigned workers, const config_type& config)
-        : config_(config), books_(config_.on_dead_letter), crew_(*this, config.parameters) {
+        : base(config.on_exception), config_(config), books_(config_.on_dead_letter), crew_(*this, config.parameters) {
         phase_.store(running, std::memory_order_relaxed);
-        stopping_.store(false, std::memory_order_relaxed);
         for (unsigned i = 0; i != workers; ++i) crew_.table().attach(crew_);
     }
     // Precondition: the end has come, or no process lives; no worker runs.
     ~process_core() {
-        if (!stopping()) end_crew();
+        if (!over()) end_crew();
     }
-    process_core(const process_core&) = delete;
-    process_core& operator=(const process_core&) = delete;
 
     // On this thread init runs. Behind it the process is there, and its first step is on its way.
     spawn_answer spawn(std::unique_ptr<process_type> body, std::string_view method = {}, payload input = {}) {
@@ -160,15 +160,16 @@ public:
         raise_phase(forcing);
         wake_all_processes();
     }
-    bool over() const { return stopping(); }
+    bool over() const { return base::stopping(); }
+    using base::now_ns;
     // Until it is over, or the deadline. Needs no memory.
     bool wait_until(std::int64_t deadline_ns) {
         typename Sync::template scoped<waiting> me;
         bool listed = false;
         {
-            const typename Sync::lock held(mutex_);
+            const typename Sync::lock held(base::mutex());
             listed = !over();
-            if (listed) waiting_.append(&*me);
+            if (listed) waiting_.all.append(&*me);
         }
         while (!over() && (deadline_ns == Sync::forever || now_ns() < deadline_ns)) {
             if (deadline_ns == Sync::forever)
@@ -176,8 +177,8 @@ public:
             else
                 (void)me->told.park_until(deadline_ns);
         }
-        const typename Sync::lock held(mutex_);  // S3
-        if (listed) waiting_.remove(&*me);
+        const typename Sync::lock held(base::mutex());  // S2
+        if (listed) waiting_.all.remove(&*me);
         return over();
     }
     process_stop_report report() {
@@ -207,12 +208,6 @@ public:
     }
 
     // For the crew, its workers, and steps on them.
-    bool stopping() const { return stopping_.load(std::memory_order_acquire); }  // S2
-    static constexpr bool discarding() { return false; }
-    auto& clock() { return clock_; }
-    std::int64_t now_ns() const { return clock_.now_ns(); }
-    const exception_handler& on_exception() const { return config_.on_exception; }
-    typename Sync::mutex& mutex() { return mutex_; }
     crew_type& crew() { return crew_; }
     const crew_type& crew() const { return crew_; }
     void timer_fired(worker_type& w, pid id, node* completion) { (void)complete_by(&w, id, completion); }
@@ -238,6 +233,14 @@ private:
     struct waiting {
         parker told;
         typename Sync::template cell<waiting*> before{nullptr}, behind{nullptr};
+    };
+    // All of them, by the mutex. The stop wakes them as it wakes the workers.
+    struct waiting_threads {
+        linked_list<waiting> all;
+        static void close() {}
+        void wake_all() {
+            for (waiting* w = all.front(); w != nullptr; w = w->behind.read()) w->told.unpark();
+        }
     };
 
     place* find(pid to) const { return to.node() == 0 ? table_.find(to.place()) : nullptr; }
@@ -384,23 +387,14 @@ private:
     void leave() {
         if (doors_.leave()) end_crew();
     }
-    // Nothing lives, and nothing ever will. The workers end, and the thread that waits for it.
-    void end_crew() {
-        crew_.close();
-        const typename Sync::lock held(mutex_);            // S3
-        stopping_.store(true, std::memory_order_release);  // S2
-        crew_.wake_all();
-        for (waiting* w = waiting_.front(); w != nullptr; w = w->behind.read()) w->told.unpark();
-    }
+    // Nothing lives, and nothing ever will. The workers end, and the threads that wait for it.
+    void end_crew() { base::stop_crews(stop_mode::drain, crew_, waiting_); }
 
     const config_type config_;
-    [[no_unique_address]] typename process_parts<Sync>::clock clock_;
     typename Sync::template atomic<std::uint8_t> phase_;
-    typename Sync::template atomic<bool> stopping_;
-    typename Sync::mutex mutex_;          // of the crew, and of waiting_
     typename Sync::mutex circles_mutex_;  // of rest::waits_for, of all places
     process_books<Sync> books_;
-    linked_list<waiting> waiting_;        // by mutex_; for the end
+    waiting_threads waiting_;             // for the end
     two_doors<Sync> doors_;
     process_table<place, Sync, place::word_type::last_generation> table_;
     crew_type crew_;

@@ -221,7 +221,7 @@ void process_core<Sync>::threw(place& p, worker_type& w, std::exception_ptr thro
     books_.threw();
     w.sources().commands().clear();
     // What leaves the handler ends the program: the process could not end any more.
-    if (config_.on_exception) config_.on_exception(thrown);
+    if (base::on_exception()) base::on_exception()(thrown);
     thrown = nullptr;  // while the process lives: what the exception's destructor spawns has a crew
     end(p, w, process_end::threw, std::move(unread), by, std::move(unsorted));
 }
