@@ -11,8 +11,8 @@
 //           none, and what cannot be refused any more: README.md, "Bad input".
 //
 // Invariants
-//   I1  The thread that is told that a process is ready (process_word I2) queues it: on its own worker, next or behind what is
-//       ready there, or in the crew's pool.
+//   I1  The thread that is told that a process is ready (process_word I2) queues it: on its own worker, next or after
+//       the ready ones, or in the crew's pool.
 //   I2  What lives is counted by two_doors from before the place is open until the process is destroyed: so the crew that
 //       a wake finds is there. So is what was offloaded, until it is completed.
 //   I3  Every message that was accepted is taken by a step, or is a dead letter.
@@ -75,7 +75,7 @@ public:
         if (!over()) end_crew();
     }
 
-    // On this thread init runs. Behind it the process is there, and its first step is on its way.
+    // Runs init on the calling thread. When it returns true the process exists and its first step is queued.
     spawn_answer spawn(std::unique_ptr<process_type> body, std::string_view method = {}, payload input = {}) {
         return spawn_by(current(), std::move(body), method, std::move(input), {});
     }
@@ -96,9 +96,9 @@ public:
     send_answer send_from(pid from, pid to, T&& data) {
         return send_by(current(), nullptr, from, to, std::forward<T>(data));
     }
-    // The first of a tag is told to the process; what comes behind it, or for a tag that was never called for, is counted and
-    // dropped; unless the process has called by that tag again: then it ends that call. It may come before the step that called has
-    // returned.
+    // Tells the process the first completion of a tag. Later ones, and those for a tag that it never called for, are
+    // counted and dropped, unless the process has called by that tag again: then they end that call. A completion may
+    // come before the step that called has returned.
     template <class T = payload>
     send_answer complete_yield(pid to, std::uint64_t tag, T&& data = {}, yield_error error = yield_error::none) {
         return complete_by(current(), to, tag, std::forward<T>(data), error);
@@ -108,13 +108,14 @@ public:
         place* const p = find(to);
         return p == nullptr ? send_answer::no_such_process : queued(p->word.cancel(to.generation()), *p, current());
     }
-    // Of a request: what comes behind the first answer is counted and dropped, as of a call. In a step: the output's answer.
+    // Answers a request. Only the first answer counts; later ones are counted as late and dropped. A step uses
+    // output.answer.
     template <class T = payload>
     send_answer answer(reply_to what, T&& data = {}) {
         return complete_by(current(), what.to, what.tag, std::forward<T>(data), yield_error::none);
     }
-    // For a process that takes more out of its batches than it looks at: in its close, what is left. A dead letter, as if it had not
-    // been taken, and in the report.
+    // For a process that keeps events which it has taken out of its batches: its close gives the rest back here. Each
+    // is a dead letter, as if it had not been taken, and is in the report.
     void bury(pid self, event&& e);
     // It ends when its worker comes to it, and is not stepped any more.
     send_answer kill(pid to) { return tell(current(), {}, to, event_type::kill); }
@@ -149,13 +150,13 @@ public:
     node* make_completion(std::uint64_t tag) {
         return blocks::make(event_type::completed, tag, yield_error::none, payload());
     }
-    // As complete_yield, but that it needs no memory, and what is refused is destroyed.
+    // As complete_yield, but without an allocation. A completion that is refused is destroyed.
     send_answer complete(pid to, node* completion) noexcept { return complete_by(current(), to, completion); }
     // The same without telling anybody.
     void close_the_door() {
         if (doors_.close()) end_crew();
     }
-    // Behind request_stop: a process that comes to a worker from now on ends, and spawns nothing more.
+    // After request_stop: from now on a process that comes to a worker ends without a step, and spawns nothing more.
     void force() {
         raise_phase(forcing);
         wake_all_processes();
@@ -250,7 +251,7 @@ private:
         const bool posted = here != nullptr && !config_.wakes_into_pool ? here->post_local(&p) : crew_.post(&p);
         Sync::law(posted, "processes: the crew has ended, and a process lives");
     }
-    // Behind what is ready on that worker, which is this thread's.
+    // After the ready ones of that worker, which is this thread's.
     void queue_behind(place& p, worker_type& here) {
         if (config_.wakes_into_pool || !here.sources().put_behind(&p)) queue(p, nullptr);
     }
@@ -339,7 +340,7 @@ private:
         p->word.open(p->generation);
         told.id = p->id();
         try {
-            // Before it is queued its place is this thread's alone; behind that the child may have ended before any watch.
+            // Until it is queued its place is this thread's alone. A later watch may find that the child has ended.
             if (watched) p->more().watchers.push_back(parent);
             basic_process_context<Sync> context{*this, told.id, parent};
             const init_answer said = p->body->init(context, method, std::move(input));

@@ -83,7 +83,8 @@ public:
         join_threads();
     }
 
-    // What the workers did, as elements of Chrome's traceEvents; behind a join, or a stop that says that it is over, and when its policy is traced (process_config.hpp).
+    // Writes what the workers did, as elements of Chrome's traceEvents. Precondition: a join, or a stop that says that
+    // it is over, has returned. Only under a policy that is traced (process_config.hpp).
     void write_trace(std::ostream& out) const
         requires(process_parts<Sync>::trace::on)
     {
