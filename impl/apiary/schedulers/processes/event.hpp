@@ -66,7 +66,7 @@ struct event {
     // Nobody: no process has sent it.
     pid from() const { return {is_mail() || type == event_type::ended ? tag : 0}; }
     reply_to reply() const { return {from(), call}; }
-    // What is counted by a bound, and what is a dead letter when nobody takes it.
+    // A message or a request: a bound counts it, and it is a dead letter when nobody takes it.
     bool is_mail() const { return type == event_type::message || type == event_type::request; }
 };
 
@@ -177,8 +177,8 @@ private:
 // How a batch has the cancel. What a step leaves of it as the last of others comes once more, alone.
 enum class cancel_comes : std::uint8_t { not_now, last, alone };
 
-// What has come since the last step: messages and completions, oldest first, then the cancel. All else that a step does not take
-// out of it is a dead letter when the step returns.
+// The events since the last step: messages and completions, oldest first, then the cancel. All else that a step does
+// not take out of it is a dead letter when the step returns.
 template <class Sync>
 class basic_event_batch {
     using node = event_node<Sync>;
@@ -197,7 +197,7 @@ public:
     }
     bool empty() const { return events_.empty() && cancel_comes_ == cancel_comes::not_now; }
 
-    // For the scheduler, behind the step.
+    // For the scheduler, after the step.
     bool left_the_cancel_behind_others() const { return cancel_comes_ == cancel_comes::last; }
     event_list<Sync>& rest() {
         let_go();

@@ -1,4 +1,4 @@
-// growing_set: a set that is most often small: a list that is looked through, and behind `few` a hash table.
+// growing_set: a set that is most often small: a list that find() walks, and a hash table beyond `few` elements.
 //
 // When to use it. In process_place, for what one process has a few of, and some a hundred thousand. When not: where the order counts.
 //
@@ -29,7 +29,7 @@ public:
             return add_slowly(t);
         few_.push_back(t);
     }
-    // Null: there is none. What is found stays there until the next change.
+    // Null: the set has no such element. The result is valid until the next change.
     const T* find(const T& t) const {
         for (const T& one : few_)
             if (Equal()(one, t)) return &one;

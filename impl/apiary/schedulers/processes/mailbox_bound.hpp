@@ -24,17 +24,17 @@
 
 namespace apiary {
 
-// What a send does that finds a mailbox full.
+// How a send that finds a mailbox full goes on.
 enum class when_full : std::uint8_t {
     refuse,          // the send answers `full`
     suspend_sender,  // one message more is taken in, and its sender is not stepped until the receiver has taken it
     drop_oldest,     // it is taken in; the receiver drops its oldest, which are dead letters
 };
 
-// What a process asks for in its init: context.mailbox = {.most = 100}.
+// A process asks for its bound in its init: context.mailbox = {.most = 100}.
 struct mailbox_limit {
     static constexpr std::uint32_t largest = (1U << 22) - 1;
-    std::uint32_t most = 0;  // messages that wait; 0: no bound; what is more than the largest is that
+    std::uint32_t most = 0;  // messages that may wait; 0: no bound; a larger number than `largest` counts as `largest`
     when_full then = when_full::refuse;
 };
 
@@ -54,7 +54,8 @@ public:
         word_.store(generation << shift | static_cast<word>(l.then) << then_shift | most << most_shift,
                     std::memory_order_relaxed);
     }
-    // `then`: what is to be done when it is full. drop_oldest has twice its limit, since a receiver that does not run drops nothing.
+    // `then` receives the policy for a full mailbox. drop_oldest has twice its limit: a receiver that does not run
+    // drops nothing.
     [[nodiscard]] bound_answer take(word generation, when_full& then) {
         word seen = word_.load(std::memory_order_relaxed);
         do {

@@ -15,7 +15,8 @@
 //
 // In a step it is out.call(crunch, tag, apiary::offloaded(…)), and the answer an event of that tag.
 //
-// When to use it. For what would keep a worker of processes for long. When not: for what is short; a post and its answer cost more.
+// When to use it. For work that would keep a worker of processes for long. When not: for short work; a post and its
+// answer cost more.
 //
 // The scheduler of processes knows no other: it is given the function that posts. That function answers false when it refuses;
 // nothing is lost then, and the call ends with yield_error::failed. So does one that was accepted and is destroyed unrun, as by a

@@ -20,7 +20,7 @@
 //           step wrote is seen by the next.
 // Progress. A step keeps its worker until it returns; so it must not block. close too.
 // Errors.   What leaves init is told to the spawn. What leaves step ends the process, and no other. Nothing may leave close.
-// Tested by the processes' tests. Source: seed 001, "the interface of a process".
+// Tested by the processes' tests. Origin: README.md.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,8 @@ public:
 
     // Once, before all else. Not `ready`, or an exception: the process is destroyed, and the spawn is told.
     virtual init_answer init(context& c, std::string_view method, payload input) = 0;
-    // Once behind init, with what has come by then, perhaps nothing; and then whenever what the last step said it waits for has come.
+    // The first step follows init, with the events that have come by then, perhaps none. Each later step runs when an
+    // event has come that the last step said it waits for.
     virtual void step(events& batch, output& out) = 0;
     // Once, at the end, whatever ended it, and before the destructor; unless init has refused.
     virtual void close() noexcept {}
@@ -84,7 +85,8 @@ enum class process_end : std::uint8_t {
     linked,   // with another that it was linked to
 };
 
-// What a process calls for. The thread that carries it out calls complete_yield(from, tag, …), now or later, on any thread.
+// A call of a process, for its handler. The thread that carries it out calls complete_yield(from, tag, …), now or
+// later, on any thread.
 template <class Sync>
 struct basic_command {
     pid from;
@@ -119,7 +121,8 @@ enum class send_answer : std::uint8_t {
     full,        // its mailbox has a bound, whose policy refuses; or it would close a circle of full ones
 };
 
-// What a step says: what it calls for, and what the process waits for then. Without a word it waits for any event.
+// A step says here what it calls for, and what its process waits for afterwards. By default the process waits for any
+// event.
 template <class Sync = real_sync>
 class basic_step_output {
     using core = process_core<Sync>;
@@ -153,9 +156,9 @@ public:
     spawn_answer spawn_watched(std::unique_ptr<basic_process<Sync>> child, std::string_view method = {},
                                payload input = {});
 
-    // Behind the step the command goes to the handler of that id. The event that tells its end has this tag, which no other call of
-    // this process may have that is not over: a process that does so ends, with process_end::misused. The tag is all that tells
-    // calls apart: where a completion or an answer may come twice, a process uses no tag again.
+    // After the step the command goes to the handler of that id. The event that tells its end has this tag, which no
+    // other call of this process may have that is not over: a process that does so ends, with process_end::misused. The
+    // tag is all that tells calls apart: where a completion or an answer may come twice, a process uses no tag again.
     void call(std::uint32_t id, std::uint64_t tag, payload arguments = {});
     // Told by an event of that tag, not sooner.
     void sleep(std::int64_t ns, std::uint64_t tag);

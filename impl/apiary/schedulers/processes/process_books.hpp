@@ -1,4 +1,4 @@
-// process_books: what is counted, buried and reported of processes.
+// process_books: counts events of processes, buries their dead letters, and collects the report of a stop.
 //
 // When to use it. In process_core. Threads. Any; `ended`, `report` and those of held calls take a mutex, the rest are counts.
 // Progress. wait-free, but for these, and what the listener does.
@@ -58,7 +58,7 @@ public:
         add(dead_letters_);
         if (listener_) listener_(to, why, letter);
     }
-    // Behind a stop.
+    // A process that has ended since the stop began.
     void ended(pid id, process_end how, std::uint64_t undelivered) noexcept {
         const typename Sync::lock held(mutex_);
         report_.undelivered += undelivered;

@@ -1,7 +1,7 @@
 // process_config: what one says to a scheduler of processes, what it reports, and what it is made of.
 //
 // When to use it. process_config: at construction. The parts and the kind: by the scheduler.
-// Threads. Values, but process_parts::processor: any.
+// Threads. Values.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,9 @@
 #include <apiary/schedulers/processes/process.hpp>
 #include <apiary/schedulers/processes/process_ready.hpp>
 #include <apiary/schedulers/processes/process_sources.hpp>
-#include <apiary/timers/clock.hpp>
-#include <apiary/workers/counters.hpp>
+#include <apiary/workers/front_end.hpp>
 #include <apiary/workers/parameters.hpp>
 #include <apiary/workers/task_runner.hpp>
-#include <apiary/workers/trace.hpp>
 
 namespace apiary {
 
@@ -40,9 +38,9 @@ struct basic_process_config {
     using core = process_core<Sync>;
 
     unsigned workers = 0;               // 1 … 280; 0: default_workers() (sync/processors.hpp)
-    worker_parameters parameters = {};  // of the engine; seed_spinning() for the seed's
+    worker_parameters parameters = {};  // of the engine; seed_spinning() is the original design's
     bool wakes_into_pool =
-        false;  // as the seed has it; else a process that is woken by another runs next on that worker
+        false;  // as in the original design; else a process that is woken by another runs next on that worker
     // So long the destructor lets processes end by themselves, and then so long those that are forced to.
     std::int64_t stop_ns = 1'000'000'000, force_ns = 1'000'000'000;
     // By the command's id, which is not sleep_command.
@@ -50,10 +48,12 @@ struct basic_process_config {
     std::function<void(pid to, dead_letter why, event&)> on_dead_letter = {};  // must not throw
     // Messages to pids whose node is not 0; its answer is the send's. `from`: the process of this scheduler that sends, or nobody. On
     // the thread that sends, at a time with others: a worker, in a step, or a thread outside. It may throw: that leaves the send.
-    // What it waits for keeps its worker, as a send into another scheduler's full mailbox may. Where it comes in: send_from.
+    // While it waits it blocks its worker: for example in a send to another scheduler's full mailbox. The other side
+    // uses send_from.
     std::function<send_answer(pid from, pid to, payload&)> relay = {};
-    // Of processes that would wait for each other's full mailboxes: the last send, which is refused, and whose turn it is behind
-    // each. On the worker whose step sends. It may throw: that leaves the send, whose process does not wait then.
+    // Called when a send is refused because it would close a circle of processes that wait for each other's full
+    // mailboxes. Names them in order, the refused sender last. On the worker whose step sends. It may throw: that
+    // leaves the send, whose process does not wait then.
     std::function<void(const std::vector<pid>& circle)> on_full_circle = {};
     exception_handler on_exception = {};  // what leaves a step; must not throw
     // A step that does not return for so long is named. 0: nobody looks. Must not throw.
@@ -61,7 +61,8 @@ struct basic_process_config {
     std::function<void(const stalled_step&)> on_stall = {};
 };
 
-// The seed's: 16 looks before a worker blocks. Its first four are tight there; the engine yields before each.
+// The original design's numbers: 16 looks before a worker blocks. There the first four are tight; the engine yields
+// before each.
 constexpr worker_parameters seed_spinning(worker_parameters p = {}) {
     p.looks_before_sleep = 16;
     p.sleeps_after_one = false;
@@ -127,17 +128,11 @@ struct process_trace<Sync> {
 };
 
 template <class Sync>
-struct process_parts {
-    using clock = steady_clock<Sync>;
+struct process_parts : default_parts<Sync> {
+    using parker = typename process_parker<Sync>::type;
+    using driver = parker_driver<Sync, parker>;
     using random = typename process_parker<Sync>::random;
     using trace = typename process_trace<Sync>::type;
-    static int processor() {
-        if constexpr (Sync::checked)
-            return -1;
-        else
-            return Sync::processor();
-    }
-    using parker = typename process_parker<Sync>::type;
     struct queue_limits {
         static constexpr unsigned index_bits = 16, version_bits = 32;
         static constexpr std::size_t capacity = Sync::checked ? 4 : 256;
@@ -145,15 +140,10 @@ struct process_parts {
 };
 
 template <class Sync>
-struct process_kind {
-    using sync = Sync;
-    using parts = process_parts<Sync>;
-    using driver = parker_driver<Sync, typename parts::parker>;
-    using task_type = job<Sync>;
-    using ready = process_ready<Sync, typename parts::queue_limits>;
+struct process_kind : default_kind<Sync, process_parts<Sync>> {
+    using ready = process_ready<Sync, typename process_parts<Sync>::queue_limits>;
     template <class Crew, class Worker>
     using sources = process_sources<Crew, Worker>;
-    static constexpr worker_kind counted_as = worker_kind::compute;
 };
 
 }  // namespace apiary

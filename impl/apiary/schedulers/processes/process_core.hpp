@@ -11,8 +11,8 @@
 //           none, and what cannot be refused any more: README.md, "Bad input".
 //
 // Invariants
-//   I1  The thread that is told that a process is ready (process_word I2) queues it: on its own worker, next or behind what is
-//       ready there, or in the crew's pool.
+//   I1  The thread that is told that a process is ready (process_word I2) queues it: on its own worker, next or after
+//       the ready ones, or in the crew's pool.
 //   I2  What lives is counted by two_doors from before the place is open until the process is destroyed: so the crew that
 //       a wake finds is there. So is what was offloaded, until it is completed.
 //   I3  Every message that was accepted is taken by a step, or is a dead letter.
@@ -20,9 +20,9 @@
 // Synchronisation
 //   S1  spawn: open the place, light fence, load phase_; request_stop: store phase_, heavy fence, look at every place.
 //       Store buffering: a process that the walk misses is cancelled by its spawner.
-//   S2  end_crew: store stopping_ (release) -> over: load (acquire). What any process did is seen by the thread that waited.
-//   S3  end_crew does its last with the mutex held, and a thread that waits for the end has had it since: so the thread that
-//       ended the crew touches nothing any more, and all of it may go.
+//   front_end S1: what any process did is seen by the thread that waited for the end.
+//   S2  The stop does its last with the mutex held (front_end I2), and a thread that waits for the end takes it after that. So the
+//       thread that ended the crew touches nothing any more, and all of it may go.
 //
 // Checked by model_check/schedulers/processes. Stressed by stress/schedulers/processes. The protocol: README.md.
 #pragma once
@@ -44,12 +44,15 @@
 #include <apiary/schedulers/processes/process_table.hpp>
 #include <apiary/schedulers/processes/process_view.hpp>
 #include <apiary/workers/crew.hpp>
+#include <apiary/workers/front_end.hpp>
 #include <apiary/workers/two_doors.hpp>
 
 namespace apiary {
 
 template <class Sync>
-class process_core {
+class process_core : public front_end<Sync, process_parts<Sync>> {
+    using base = front_end<Sync, process_parts<Sync>>;
+
 public:
     using place = process_place<Sync>;
     using node = event_node<Sync>;
@@ -63,19 +66,16 @@ public:
 
     // Precondition: 1 <= workers <= crew_type::max_workers.
     process_core(unsigned workers, const config_type& config)
-        : config_(config), books_(config_.on_dead_letter), crew_(*this, config.parameters) {
+        : base(config.on_exception), config_(config), books_(config_.on_dead_letter), crew_(*this, config.parameters) {
         phase_.store(running, std::memory_order_relaxed);
-        stopping_.store(false, std::memory_order_relaxed);
         for (unsigned i = 0; i != workers; ++i) crew_.table().attach(crew_);
     }
     // Precondition: the end has come, or no process lives; no worker runs.
     ~process_core() {
-        if (!stopping()) end_crew();
+        if (!over()) end_crew();
     }
-    process_core(const process_core&) = delete;
-    process_core& operator=(const process_core&) = delete;
 
-    // On this thread init runs. Behind it the process is there, and its first step is on its way.
+    // Runs init on the calling thread. When it returns true the process exists and its first step is queued.
     spawn_answer spawn(std::unique_ptr<process_type> body, std::string_view method = {}, payload input = {}) {
         return spawn_by(current(), std::move(body), method, std::move(input), {});
     }
@@ -96,9 +96,9 @@ public:
     send_answer send_from(pid from, pid to, T&& data) {
         return send_by(current(), nullptr, from, to, std::forward<T>(data));
     }
-    // The first of a tag is told to the process; what comes behind it, or for a tag that was never called for, is counted and
-    // dropped; unless the process has called by that tag again: then it ends that call. It may come before the step that called has
-    // returned.
+    // Tells the process the first completion of a tag. Later ones, and those for a tag that it never called for, are
+    // counted and dropped, unless the process has called by that tag again: then they end that call. A completion may
+    // come before the step that called has returned.
     template <class T = payload>
     send_answer complete_yield(pid to, std::uint64_t tag, T&& data = {}, yield_error error = yield_error::none) {
         return complete_by(current(), to, tag, std::forward<T>(data), error);
@@ -108,13 +108,14 @@ public:
         place* const p = find(to);
         return p == nullptr ? send_answer::no_such_process : queued(p->word.cancel(to.generation()), *p, current());
     }
-    // Of a request: what comes behind the first answer is counted and dropped, as of a call. In a step: the output's answer.
+    // Answers a request. Only the first answer counts; later ones are counted as late and dropped. A step uses
+    // output.answer.
     template <class T = payload>
     send_answer answer(reply_to what, T&& data = {}) {
         return complete_by(current(), what.to, what.tag, std::forward<T>(data), yield_error::none);
     }
-    // For a process that takes more out of its batches than it looks at: in its close, what is left. A dead letter, as if it had not
-    // been taken, and in the report.
+    // For a process that keeps events which it has taken out of its batches: its close gives the rest back here. Each
+    // is a dead letter, as if it had not been taken, and is in the report.
     void bury(pid self, event&& e);
     // It ends when its worker comes to it, and is not stepped any more.
     send_answer kill(pid to) { return tell(current(), {}, to, event_type::kill); }
@@ -149,26 +150,27 @@ public:
     node* make_completion(std::uint64_t tag) {
         return blocks::make(event_type::completed, tag, yield_error::none, payload());
     }
-    // As complete_yield, but that it needs no memory, and what is refused is destroyed.
+    // As complete_yield, but without an allocation. A completion that is refused is destroyed.
     send_answer complete(pid to, node* completion) noexcept { return complete_by(current(), to, completion); }
     // The same without telling anybody.
     void close_the_door() {
         if (doors_.close()) end_crew();
     }
-    // Behind request_stop: a process that comes to a worker from now on ends, and spawns nothing more.
+    // After request_stop: from now on a process that comes to a worker ends without a step, and spawns nothing more.
     void force() {
         raise_phase(forcing);
         wake_all_processes();
     }
-    bool over() const { return stopping(); }
+    bool over() const { return base::stopping(); }
+    using base::now_ns;
     // Until it is over, or the deadline. Needs no memory.
     bool wait_until(std::int64_t deadline_ns) {
         typename Sync::template scoped<waiting> me;
         bool listed = false;
         {
-            const typename Sync::lock held(mutex_);
+            const typename Sync::lock held(base::mutex());
             listed = !over();
-            if (listed) waiting_.append(&*me);
+            if (listed) waiting_.all.append(&*me);
         }
         while (!over() && (deadline_ns == Sync::forever || now_ns() < deadline_ns)) {
             if (deadline_ns == Sync::forever)
@@ -176,8 +178,8 @@ public:
             else
                 (void)me->told.park_until(deadline_ns);
         }
-        const typename Sync::lock held(mutex_);  // S3
-        if (listed) waiting_.remove(&*me);
+        const typename Sync::lock held(base::mutex());  // S2
+        if (listed) waiting_.all.remove(&*me);
         return over();
     }
     process_stop_report report() {
@@ -207,12 +209,6 @@ public:
     }
 
     // For the crew, its workers, and steps on them.
-    bool stopping() const { return stopping_.load(std::memory_order_acquire); }  // S2
-    static constexpr bool discarding() { return false; }
-    auto& clock() { return clock_; }
-    std::int64_t now_ns() const { return clock_.now_ns(); }
-    const exception_handler& on_exception() const { return config_.on_exception; }
-    typename Sync::mutex& mutex() { return mutex_; }
     crew_type& crew() { return crew_; }
     const crew_type& crew() const { return crew_; }
     void timer_fired(worker_type& w, pid id, node* completion) { (void)complete_by(&w, id, completion); }
@@ -239,6 +235,14 @@ private:
         parker told;
         typename Sync::template cell<waiting*> before{nullptr}, behind{nullptr};
     };
+    // All of them, by the mutex. The stop wakes them as it wakes the workers.
+    struct waiting_threads {
+        linked_list<waiting> all;
+        static void close() {}
+        void wake_all() {
+            for (waiting* w = all.front(); w != nullptr; w = w->behind.read()) w->told.unpark();
+        }
+    };
 
     place* find(pid to) const { return to.node() == 0 ? table_.find(to.place()) : nullptr; }
 
@@ -247,7 +251,7 @@ private:
         const bool posted = here != nullptr && !config_.wakes_into_pool ? here->post_local(&p) : crew_.post(&p);
         Sync::law(posted, "processes: the crew has ended, and a process lives");
     }
-    // Behind what is ready on that worker, which is this thread's.
+    // After the ready ones of that worker, which is this thread's.
     void queue_behind(place& p, worker_type& here) {
         if (config_.wakes_into_pool || !here.sources().put_behind(&p)) queue(p, nullptr);
     }
@@ -336,7 +340,7 @@ private:
         p->word.open(p->generation);
         told.id = p->id();
         try {
-            // Before it is queued its place is this thread's alone; behind that the child may have ended before any watch.
+            // Until it is queued its place is this thread's alone. A later watch may find that the child has ended.
             if (watched) p->more().watchers.push_back(parent);
             basic_process_context<Sync> context{*this, told.id, parent};
             const init_answer said = p->body->init(context, method, std::move(input));
@@ -384,23 +388,14 @@ private:
     void leave() {
         if (doors_.leave()) end_crew();
     }
-    // Nothing lives, and nothing ever will. The workers end, and the thread that waits for it.
-    void end_crew() {
-        crew_.close();
-        const typename Sync::lock held(mutex_);            // S3
-        stopping_.store(true, std::memory_order_release);  // S2
-        crew_.wake_all();
-        for (waiting* w = waiting_.front(); w != nullptr; w = w->behind.read()) w->told.unpark();
-    }
+    // Nothing lives, and nothing ever will. The workers end, and the threads that wait for it.
+    void end_crew() { base::stop_crews(stop_mode::drain, crew_, waiting_); }
 
     const config_type config_;
-    [[no_unique_address]] typename process_parts<Sync>::clock clock_;
     typename Sync::template atomic<std::uint8_t> phase_;
-    typename Sync::template atomic<bool> stopping_;
-    typename Sync::mutex mutex_;          // of the crew, and of waiting_
     typename Sync::mutex circles_mutex_;  // of rest::waits_for, of all places
     process_books<Sync> books_;
-    linked_list<waiting> waiting_;        // by mutex_; for the end
+    waiting_threads waiting_;             // for the end
     two_doors<Sync> doors_;
     process_table<place, Sync, place::word_type::last_generation> table_;
     crew_type crew_;

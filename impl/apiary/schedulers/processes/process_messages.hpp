@@ -181,11 +181,11 @@ template <class Sync>
 void process_core<Sync>::waits_no_more(pid sender, pid receiver) {
     place* const p = find(sender);
     const typename Sync::lock held(circles_mutex_);
-    // What lives under the mutex, and waits by it, is no later process of that place.
+    // Under the mutex: a process that lives and waits is no later process of that place.
     if (p == nullptr || !p->word.looks_alive(sender.generation()) || !p->is_bounded()) return;
     if (p->more().waits_for.read() == receiver) p->more().waits_for.write({});
 }
-// Of one that has that policy: what is more than its bound.
+// A receiver of that policy drops the oldest messages beyond its bound.
 template <class Sync>
 void process_core<Sync>::drop_oldest(worker_type& here, place& p, event_list<Sync>& events) {
     const mailbox_limit limit = p.more().bound.limit();

@@ -66,7 +66,7 @@ send_answer basic_step_output<Sync>::request(pid to, std::uint32_t tag, T&& data
 template <class Sync>
 template <class T>
 send_answer basic_step_output<Sync>::answer(reply_to what, T&& data) {
-    // Paid behind it: when it throws the request is still owed.
+    // Paid after the answer: if that throws, the request is still owed.
     const send_answer a = core_.complete_by(&worker_, what.to, what.tag, std::forward<T>(data), yield_error::none);
     (void)place_.pay(what);
     return a;

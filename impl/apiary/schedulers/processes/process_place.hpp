@@ -136,7 +136,7 @@ struct alignas(64) process_place : job<Sync> {
         // Both count up from small numbers.
         std::size_t operator()(const reply_to& r) const { return r.to.value * 0x9E37'79B9'7F4A'7C15 + r.tag; }
     };
-    // What few processes have.
+    // State that few processes have.
     struct rest {
         pending_calls::tags tags;
         std::vector<pid> watchers;
@@ -272,7 +272,7 @@ private:
         }
         all.push_back(by);
     }
-    // What is for the scheduler.
+    // An event for the scheduler.
     template <class Lives>
     void tell(event& e, arrived& what, Lives lives) {
         const pid by{e.tag};

@@ -1,4 +1,4 @@
-// process_ready: what a worker of processes has ready: a slot and a steal-half queue, and behind them the
+// process_ready: what a worker of processes has ready: a slot and a steal-half queue, and after them the
 // processes that let others run first.
 //
 // When to use it. In process_kind. When not: elsewhere; ready_work is all that other kinds need.

@@ -127,8 +127,9 @@ void process_core<Sync>::settle(place& p, worker_type& w, bool lets_others_run) 
     queue(p, &w);
 }
 
-// What is left is buried, and those that wait for its end, its answers or its mailbox are told; behind its close and its
-// destructor, so that they find closed what it held. Returns how many messages were left.
+// Closes the mailbox, buries what nobody took, and tells the end to those that wait for it, for an answer or for room.
+// Runs after close and destructor, so that they find closed what the process held. Returns the number of messages that
+// were left.
 template <class Sync>
 std::uint64_t process_core<Sync>::close_mailbox(place& p, worker_type* here, process_end how,
                                                 event_list<Sync>&& unsorted) noexcept {
@@ -220,8 +221,8 @@ void process_core<Sync>::threw(place& p, worker_type& w, std::exception_ptr thro
                                unread_by by, event_list<Sync>&& unsorted) noexcept {
     books_.threw();
     w.sources().commands().clear();
-    // What leaves the handler ends the program: the process could not end any more.
-    if (config_.on_exception) config_.on_exception(thrown);
+    // An exception that leaves the handler ends the program: the process could not end any more.
+    if (base::on_exception()) base::on_exception()(thrown);
     thrown = nullptr;  // while the process lives: what the exception's destructor spawns has a crew
     end(p, w, process_end::threw, std::move(unread), by, std::move(unsorted));
 }

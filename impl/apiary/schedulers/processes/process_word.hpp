@@ -47,8 +47,8 @@
 //       which the worker of the last run has read. The same edge goes on to start: what one run wrote, for the next.
 //   open needs no order: what it begins is published by whatever publishes the new pid or queues the process.
 //
-// Checked by model_check/schedulers/processes/process_word_check.cpp. Source: seed 001, "process states", "event
-// queue", with flag and queue in the state's word; museum A16, A17, A19, A39, B30, B31.
+// Checked by model_check/schedulers/processes/process_word_check.cpp. Origin: README.md;
+// museum A16, A17, A19, A39, B30, B31.
 #pragma once
 
 #include <atomic>
@@ -60,7 +60,7 @@ namespace apiary {
 
 enum class process_state : std::uint8_t { complete, ready, running, called, blocked, idle };
 
-// What became of an event. `woke`: accepted, and the caller puts the process into a queue.
+// The answer to a push. `woke`: accepted, and the caller puts the process into a queue.
 enum class push_answer : std::uint8_t { accepted, woke, no_such_process, completing };
 
 // The table above, for one event that comes from outside and for the end of a run.

@@ -46,22 +46,26 @@ class basic_processes : public process_core<Sync> {
 public:
     explicit basic_processes(const basic_process_config<Sync>& config = {})
         : core(number_of(config.workers), checked(config)), stop_ns_(config.stop_ns), force_ns_(config.force_ns) {
-        try {
-            for (unsigned i = 0; i != number_of(config.workers); ++i)
-                threads_.emplace_back([this, i] { run_worker(i); });
-            if (config.on_stall && config.stall_ns > 0)
-                watcher_ = std::thread([this, ns = config.stall_ns, tell = config.on_stall,
-                                        told = std::vector<pid>(threads_.size())]() mutable { watch(ns, tell, told); });
-        } catch (...) {
-            end();
-            throw;
-        }
+        start_all(
+            threads_, workers(), [this](unsigned i) { threads_.start([this, i] { run_worker(i); }); },
+            [this] { core::request_stop(); });
+        if (config.on_stall && config.stall_ns > 0)
+            start_all(
+                watcher_, 1,
+                [&](unsigned) {
+                    watcher_.start([this, ns = config.stall_ns, tell = config.on_stall,
+                                    told = std::vector<pid>(workers())]() mutable { watch(ns, tell, told); });
+                },
+                [this] {
+                    core::request_stop();
+                    threads_.join();
+                });
     }
     // What `processes all({})` calls. Without it {} might as well be a `processes` to be copied, and nothing would compile.
     explicit basic_processes(std::initializer_list<nothing>) : basic_processes() {}
     ~basic_processes() { end(); }
 
-    unsigned workers() const { return static_cast<unsigned>(threads_.size()); }
+    unsigned workers() const { return core::crew().table().size(); }
 
     // No more spawns from outside. Every process is told to end, and has so long to do so; then those that are left are ended,
     // without a step, and have `force_ns`. Not over: a step has not returned. Nothing is lost then, and a later call goes on.
@@ -79,7 +83,8 @@ public:
         join_threads();
     }
 
-    // What the workers did, as elements of Chrome's traceEvents; behind a join, or a stop that says that it is over, and when its policy is traced (process_config.hpp).
+    // Writes what the workers did, as elements of Chrome's traceEvents. Precondition: a join, or a stop that says that
+    // it is over, has returned. Only under a policy that is traced (process_config.hpp).
     void write_trace(std::ostream& out) const
         requires(process_parts<Sync>::trace::on)
     {
@@ -135,13 +140,12 @@ private:
         stop_until(deadline(stop_ns_));
         (void)core::wait_until(Sync::forever);
         join_threads();
-        if (watcher_.joinable()) watcher_.join();
+        watcher_.join();
     }
     // Nothing lives: they are about to end.
     void join_threads() {
         const typename Sync::lock one_at_a_time(join_mutex_);
-        for (std::thread& t : threads_)
-            if (t.joinable()) t.join();
+        threads_.join();
     }
     // Each step that stalls is named once. `told`: by worker, the step that was named last. A look without memory sees nothing.
     void watch(std::int64_t ns, const std::function<void(const stalled_step&)>& tell, std::vector<pid>& told) {
@@ -164,8 +168,7 @@ private:
 
     const std::int64_t stop_ns_, force_ns_;
     typename Sync::mutex join_mutex_;
-    std::vector<std::thread> threads_;
-    std::thread watcher_;  // of steps that do not return
+    typename process_parts<Sync>::threads threads_, watcher_;  // the watcher: of steps that do not return
 };
 
 using processes = basic_processes<>;

@@ -22,7 +22,7 @@
 //   co_await me.receive_for(ns, wanted)   time is over and nothing has come that is wanted. A time of 0, too, lets others run.
 //   co_await me.call_for(ns, pid, data)   its error is timed_out then, and an answer that comes later is dropped
 //
-// What these return is awaited at once: the end of what began earlier, and is awaited later, is missed.
+// Await each result immediately: a completion that arrives before the co_await is lost.
 //
 // Tags 1, 2, ... are the routine's. What it begins by me.out() under a tag of its own, which is 0 or beyond 2^32, is not told when
 // it ends; under another's it is misused.
@@ -102,7 +102,7 @@ private:
     std::coroutine_handle<promise_type> frame_ = nullptr;
 };
 
-// What became of a call. True: there is an answer, in `data`.
+// The outcome of a call. True: there is an answer, in `data`.
 struct call_answer {
     send_answer sent = send_answer::accepted;
     yield_error error = yield_error::none;
@@ -116,7 +116,7 @@ class basic_routine_process;
 
 template <class Sync = real_sync>
 class basic_routine_self {
-    // What the routine stands at. `ready`: whether it goes on now.
+    // The wait that the routine stands at. `ready` says whether it goes on now.
     struct waiting {
         bool (*ready)(waiting&);
         basic_routine_self& me;
@@ -223,7 +223,7 @@ class basic_routine_self {
         const std::int64_t ns;
         bool late = false;
     };
-    // What waits with a limit has asked for a timer that fires no later than the limit; it may be an earlier one's.
+    // A wait with a limit has a timer that fires no later than the limit; it may be the timer of an earlier wait.
     struct timer {
         std::int64_t deadline_ns;
         std::uint64_t tag;
@@ -284,14 +284,14 @@ public:
     process_core<Sync>& scheduler() const { return *core_; }
     pid self() const { return self_; }
     pid parent() const { return parent_; }
-    // What the spawn said.
+    // As given to the spawn.
     const std::string& method() const { return method_; }
     payload& input() { return input_; }
 
 private:
     friend basic_routine_process<Sync>;
 
-    // What a step gets.
+    // One event of a step's batch.
     void take(event&& e) {
         if (e.type == event_type::cancel) {
             cancelled_ = true;
@@ -351,7 +351,7 @@ private:
     void bury_mail() {
         while (has_mail()) core_->bury(self_, std::move(mail_[next_mail_++]));
     }
-    // Moves the fewer: those before it, which have been looked at, or those behind.
+    // Moves the fewer events: those before it, which have been looked at, or those after it.
     void take_out(std::size_t at) {
         const auto first = mail_.begin() + static_cast<std::ptrdiff_t>(next_mail_);
         const auto it = mail_.begin() + static_cast<std::ptrdiff_t>(at);

@@ -10,11 +10,12 @@
 //   one_for_all   all are cancelled, and when the last has ended all are started again, but those that had finished
 //
 // A child fails when it ends otherwise than by finish (process_end), or its init refuses. One that has finished is done; when
-// all are done the supervisor finishes. More than `restarts` failures within `within_ns`: it kills the others and, behind
-// the last of them, throws supervisor_gave_up; a watcher of the supervisor is told `threw`, and so supervisors nest.
-// Cancelled, it cancels its children and finishes behind the last. Children that do not heed a cancel within `patience_ns`
-// are killed. Whatever else ends it, a kill or a `make` that throws, its `close` kills the children that live. Those end when
-// their workers come to them: a watcher may be told of the supervisor's end before theirs.
+// all are done the supervisor finishes. More than `restarts` failures within `within_ns`: it kills the others and,
+// after the last of them has ended, throws supervisor_gave_up; a watcher of the supervisor is told `threw`, and so
+// supervisors nest. Cancelled, it cancels its children and finishes after the last. Children that do not heed a cancel
+// within `patience_ns` are killed. Whatever else ends it, a kill or a `make` that throws, its `close` kills the
+// children that live. Those end when their workers come to them: a watcher may be told of the supervisor's end before
+// theirs.
 //
 // Threads. A process (process.hpp): `make` is called by its steps.
 // Tested by supervisor_test.cpp. After Erlang/OTP's supervisor, whose restart type `transient` this is.
@@ -120,7 +121,7 @@ private:
         if (living_ == 0) return start_all(out);
         stop_all(out, restarting);
     }
-    // A failure more: whether it is one too many.
+    // Notes a failure. False: it is one too many.
     bool may_restart(output& out) {
         const std::int64_t now = out.scheduler().now_ns();
         while (!failures_.empty() && now - failures_.front() > options_.within_ns) failures_.pop_front();

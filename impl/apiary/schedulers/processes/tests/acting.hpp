@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -27,6 +28,20 @@ public:
 private:
     step_function step_;
     std::function<void()> at_close_;
+};
+
+// Asks for a bound in its init.
+class bounded : public acting {
+public:
+    bounded(mailbox_limit l, step_function f, std::function<void()> at_close = {})
+        : acting(std::move(f), std::move(at_close)), limit_(l) {}
+    init_answer init(context& c, std::string_view, payload) override {
+        c.mailbox = limit_;
+        return init_answer::ready;
+    }
+
+private:
+    mailbox_limit limit_;
 };
 
 // Each event goes to `on`; a cancel ends it.

@@ -262,6 +262,17 @@ TEST(growing_set, has_what_was_added_whether_there_are_few_or_many) {
     }
 }
 
+TEST(growing_set, has_no_table_any_more_when_the_last_of_many_is_erased) {
+    numbers all;
+    for (std::uint64_t i = 0; i != 2 * numbers::few; ++i) all.add(i);
+    for (std::uint64_t i = 0; i != 2 * numbers::few; ++i) EXPECT_TRUE(all.erase(i));
+    EXPECT_TRUE(all.empty());
+    counted::hashes = 0;
+    all.add(1);
+    EXPECT_NE(all.find(1), nullptr);
+    EXPECT_EQ(counted::hashes, 0U);
+}
+
 TEST(growing_set, is_no_table_while_there_are_few) {
     numbers all;
     counted::hashes = 0;
@@ -335,6 +346,27 @@ TEST(process_place, looks_at_a_few_watchers_for_each_that_comes) {
         });
     EXPECT_GE(p.more().watchers.size(), alive);
     EXPECT_LT(looks, 10 * all);
+}
+
+TEST(process_place, keeps_the_count_of_a_bound_for_a_sender_that_comes_late) {
+    process_place p;
+    p.generation = 1;
+    p.set_bound({.most = 1});
+    const auto* const looked_at = &p.more();
+    p.empty();
+    EXPECT_FALSE(p.is_bounded());
+    ASSERT_TRUE(p.has_more());
+    EXPECT_EQ(&p.more(), looked_at);
+}
+
+TEST(mailbox_bound, has_at_most_the_largest_limit_and_its_policy) {
+    apiary::mailbox_bound<real_sync> b;
+    for (const apiary::when_full then : {apiary::when_full::refuse, apiary::when_full::drop_oldest}) {
+        b.open(3, {.most = UINT32_MAX, .then = then});
+        EXPECT_EQ(b.limit().most, apiary::mailbox_limit::largest);
+        EXPECT_EQ(b.limit().then, then);
+        EXPECT_EQ(b.count(3), 0U);
+    }
 }
 
 TEST(seed_spinning, has_the_numbers_of_the_seed_and_leaves_the_others) {

@@ -19,20 +19,6 @@ namespace {
 
 using namespace apiary;
 
-// Asks for a bound in its init.
-class bounded : public acting {
-public:
-    bounded(mailbox_limit l, step_function f, std::function<void()> at_close = {})
-        : acting(std::move(f), std::move(at_close)), limit_(l) {}
-    init_answer init(context& c, std::string_view, payload) override {
-        c.mailbox = limit_;
-        return init_answer::ready;
-    }
-
-private:
-    mailbox_limit limit_;
-};
-
 // Is in a step until the gate opens; then it notes its messages, in order.
 struct gated {
     std::atomic<bool> in_step = false, open = false;

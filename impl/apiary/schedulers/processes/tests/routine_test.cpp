@@ -589,7 +589,7 @@ TEST(offload, the_report_names_the_calls_that_are_outstanding) {
     };
     EXPECT_EQ(outstanding(), (std::vector<std::uint64_t>{7, 8}));
     EXPECT_EQ(all.stop(0).offloaded.front().from, asks);
-    accepted.front()();
+    for (int i = 0; i != 2; ++i) accepted.front()();  // run again, it does nothing
     EXPECT_EQ(outstanding(), (std::vector<std::uint64_t>{8}));
     wait_for([&] { return !all.lives(asks); });
     accepted.clear();  // its copy of what has run ends no call again
