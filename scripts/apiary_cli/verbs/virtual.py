@@ -17,12 +17,13 @@ from . import setup
 
 SUMMARY = "scaling curves on a virtual machine, and which cache lines bend them"
 DESCRIPTION = """\
-Runs whole schedulers on a multiprocessor that does not exist (bench/virtual): a process for each scenario and number of
-workers, the same figures each time. Prints for each operation the time, the speed-up over the first number of workers,
-and how many cache lines moved between processors; then which lines, by object, and which places moved them.
-It is a model whose prices nobody has calibrated: bench/virtual/README.md says what it does not see.
---gate holds the moves and accesses of every scenario, with 1 to 16 workers, to those recorded for this compiler and these
-flags in results/virtual/: they are exact, so any difference is red, and goes with the change that explains it (--update).
+Runs whole schedulers on a multiprocessor that does not exist (bench/virtual): a process for each scenario and
+number of workers, the same figures each time. Prints for each operation the time, the speed-up over the first number
+of workers, and how many cache lines moved between processors; then which lines, by object, and which places moved
+them. It is a model whose prices nobody has calibrated: bench/virtual/README.md says what it does not see.
+--gate holds the moves and accesses of every scenario, with 1 to 16 workers, to those recorded for this compiler and
+these flags in results/virtual/. They are exact: any difference is red, and is recorded (--update) with the change that
+explains it.
 
 writes:  nothing, but with --json; with --update results/virtual/COMPILER-FLAGS.csv
 takes:   about a minute after building, with 256 workers several
