@@ -1,7 +1,7 @@
 // Threads for a whole scheduler under an engine, from its constructor to its destructor.
 //
-// An engine cannot start a thread: all of a check's are there from the beginning. So a team (Parts::threads) hands its bodies over in a
-// hall, in which the check's other threads wait for one each:
+// An engine cannot start a thread: all of a check's are there from the beginning. So a team (Parts::threads) hands its
+// bodies over in a hall, in which the check's other threads wait for one each:
 //
 //     hall<Sync, 2> threads;                                 // in the check
 //     void thread(unsigned i) {
@@ -10,8 +10,8 @@
 //         typename Sync::template scoped<pool<Sync, parts_with_hall<Sync, 2>>> p(...);
 //     }
 //
-// A start is to an engine what it is to std::thread: what the starter did before is seen by the body, and what the body did is seen
-// after join.
+// A start is to an engine what it is to std::thread: what the starter did before is seen by the body, and what the body
+// did is seen after join.
 #pragma once
 
 #include <array>

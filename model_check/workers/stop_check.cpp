@@ -1,5 +1,5 @@
-// The stop of front_end on whole workers, from run() to their end: what was accepted runs, every worker ends, the first call
-// decides, and the owner may go as soon as its workers have left.
+// The stop of front_end on whole workers, from run() to their end: what was accepted runs, every worker ends, the first
+// call decides, and the owner may go as soon as its workers have left.
 #include <array>
 #include <atomic>
 
@@ -36,7 +36,8 @@ struct stop_scenario {
 
 template <class Sync>
 struct post_meets_the_stop : stop_scenario<Sync> {
-    static constexpr const char* what = "a post meets a draining stop: accepted, it runs before the worker ends; refused, never";
+    static constexpr const char* what =
+        "a post meets a draining stop: accepted, it runs before the worker ends; refused, never";
     static constexpr unsigned threads = 3;
     static constexpr std::array must_reach{"stop.accepted", "stop.refused", "sleeper.slept"};
     static constexpr std::array engine_laws{"deadlock"};
@@ -72,7 +73,8 @@ APIARY_CHECK(stop_wakes_every_worker);
 
 template <class Sync>
 struct first_stop_decides : stop_scenario<Sync> {
-    static constexpr const char* what = "one stop drains and one discards, beside a worker with a job: one of them decides for all";
+    static constexpr const char* what =
+        "one stop drains and one discards, beside a worker with a job: one of them decides for all";
     static constexpr unsigned threads = 3;
     static constexpr std::array must_reach{"stop.ran", "stop.dropped"};
     typename first_stop_decides::owner_type owner;
@@ -110,7 +112,8 @@ APIARY_CHECK(attach_meets_the_stop);
 // As a pool's destructor does after it has joined, while the thread that has asked for the end is on its way out.
 template <class Sync>
 struct owner_goes_when_its_workers_have_left : stop_scenario<Sync> {
-    static constexpr const char* what = "the owner is destroyed when its worker has left, while another thread returns from the stop";
+    static constexpr const char* what =
+        "the owner is destroyed when its worker has left, while another thread returns from the stop";
     static constexpr unsigned threads = 2;
     static constexpr std::array must_reach{"sleeper.slept", "sleeper.stayed"};
     static constexpr std::array engine_laws{"lifetime"};

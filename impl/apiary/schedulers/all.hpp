@@ -1,8 +1,8 @@
 // all: the list of schedulers over which the contract's tests run.
 //
-// A new scheduler adds its header, one line in `all_schedulers`, and an `at_work` below: how work is brought to it, and what its
-// books say. The laws of running work are then asked of it. One to which anybody can post callables adds a line in
-// `posting_schedulers` and a `make_scheduler` as well, for the laws of posting.
+// A new scheduler adds its header, one line in `all_schedulers`, and an `at_work` below, which says how work is brought
+// to it and reads its books. The laws of running work are then asked of it. A scheduler to which any thread can post
+// callables also adds a line in `posting_schedulers` and a `make_scheduler`, for the laws of posting.
 #pragma once
 
 #include <atomic>
@@ -44,7 +44,7 @@ static_assert(batch_posting<hive_as_scheduler> && targeted_posting<hive_as_sched
 using all_schedulers = std::tuple<coro_pool, fork_join_pool, global_queue, hive_as_scheduler, processes, task_graph>;
 using posting_schedulers = std::tuple<global_queue, hive_as_scheduler>;
 
-// One to which anybody posts, with so many workers for small tasks. It waits for run().
+// A scheduler that takes posts, with this many workers for small tasks. It waits for run().
 template <class Scheduler>
 std::unique_ptr<Scheduler> make_scheduler(unsigned workers);
 
@@ -57,24 +57,25 @@ inline std::unique_ptr<hive_as_scheduler> make_scheduler(unsigned workers) {
     return std::make_unique<hive_as_scheduler>(hive_config{.io_workers = workers});
 }
 
-// What a scheduler's own books say when it has ended.
+// A scheduler's own counters, read after it has ended.
 struct work_books {
     std::uint64_t run = 0;         // pieces of work that were begun, and ended by return or by exception
     std::uint64_t exceptions = 0;  // of them, those that an exception ended
 };
 
 // A scheduler that runs, under names that all have in common:
-//   at_work(workers)  it is made, and its workers are started
-//   hand_in(n, f)     n pieces of work of the scheduler's own kind, of which the i-th calls f(i). It may return before they end.
-//   wait()            until all that was handed in has ended
-//   end()             a stop that drains; no worker runs after it. Once, and at the latest by the destructor.
+//   at_work(workers)  makes it, and starts its workers
+//   hand_in(n, f)     hands in n pieces of work of the scheduler's own kind, of which the i-th calls f(i). It may
+//                     return before they end.
+//   wait()            waits until all work that was handed in has ended
+//   end()             stops and drains it; no worker runs after that. The destructor does it if nothing else did.
 //   books()           after end
 template <class Scheduler>
 class at_work;
 
 namespace detail {
 
-// How many pieces of work have not ended yet.
+// Counts the pieces of work that have not ended yet.
 class unended {
 public:
     template <class F>
@@ -99,7 +100,7 @@ private:
     std::atomic<std::size_t> left_ = 0;
 };
 
-// Those that take posts: their workers are the thread of run() and others.
+// Schedulers that take posts: the thread of run() is one of their workers.
 template <class Scheduler>
 class posted_work {
 public:

@@ -1,7 +1,7 @@
-// The contract, held against the schedulers in all.hpp. Laws of running work, for all: each piece runs exactly once, an exception
-// ends its own piece alone, a stop drains, the books are right, and start and stop may follow each other at once. Laws of posting, for
-// those that take posts: what is posted runs once or is refused, and a stop accounts for everything. What one scheduler offers beyond
-// the contract is tested beside that scheduler.
+// The contract, held against the schedulers in all.hpp. Laws of running work, for all: each piece runs exactly once, an
+// exception ends its own piece alone, a stop drains, the books are right, and a stop may follow a start at once. Laws
+// of posting, for those that take posts: a post runs once or is refused, and a stop accounts for everything. Features
+// that one scheduler has beyond the contract are tested beside that scheduler.
 #include <apiary/schedulers/all.hpp>
 
 #include <gtest/gtest.h>

@@ -33,14 +33,17 @@ struct whole_pool {
 
 template <class Sync>
 struct pool_is_made_used_and_destroyed : whole_pool<Sync, 1> {
-    static constexpr const char* what = "a pool starts its worker, runs a call that forks, stops, joins and goes: nothing is left of it";
+    static constexpr const char* what =
+        "a pool starts its worker, runs a call that forks, stops, joins and goes: nothing is left of it";
     static constexpr std::array must_reach{"thread_latch.waited", "sleeper.slept"};
     using base = whole_pool<Sync, 1>;
     void thread(unsigned i) {
         if (i != 0) return this->workers.serve(i - 1);
         const in_hall<Sync, 1> here(this->workers);
         typename base::on_stack pool(base::config());
-        const int got = pool->run([this](auto& w) { return fork_join(w, [] {}, [this] { return this->written.write(5), 6; }).second; });
+        const int got = pool->run([this](auto& w) {
+            return fork_join(w, [] {}, [this] { return this->written.write(5), 6; }).second;
+        });
         Sync::law(got == 6 && this->written.read() == 5, "what the call did is not seen after it");
     }
 };
@@ -48,7 +51,8 @@ APIARY_CHECK(pool_is_made_used_and_destroyed);
 
 template <class Sync>
 struct pool_is_made_and_destroyed : whole_pool<Sync, 2> {
-    static constexpr const char* what = "a pool of two workers that nobody uses: both end, whether they sleep yet or have not begun";
+    static constexpr const char* what =
+        "a pool of two workers that nobody uses: both end, whether they sleep yet or have not begun";
     static constexpr std::array must_reach{"sleeper.slept"};
     using base = whole_pool<Sync, 2>;
     void thread(unsigned i) {
@@ -63,7 +67,8 @@ APIARY_CHECK(pool_is_made_and_destroyed);
 // The caller is a worker in a seat; the other worker may have its branch.
 template <class Sync>
 struct pool_with_a_seat : whole_pool<Sync, 1> {
-    static constexpr const char* what = "a caller in a seat forks beside a worker that begins: either runs the branch, and the pool goes";
+    static constexpr const char* what =
+        "a caller in a seat forks beside a worker that begins: either runs the branch, and the pool goes";
     static constexpr std::array must_reach{"fork_pool.branch_was_stolen", "fork_pool.branch_stayed"};
     using base = whole_pool<Sync, 1>;
     void thread(unsigned i) {

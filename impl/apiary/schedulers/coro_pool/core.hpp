@@ -1,21 +1,22 @@
-// co_core: a coroutine pool without its threads: the crew, the two doors, and what is counted.
+// co_core: a coroutine pool without its threads: the crew, the two doors, and the counters.
 //
-// When to use it. Through coro_pool, which gives each worker a thread; by checks, which give each a
-// modelled one. When not: by programs.
+// When to use it. Through coro_pool, which starts a thread for each worker; in checks that give each worker a thread of
+// their own. When not: in programs.
 //
-// What lives is a root, from its spawn to its end, a guest, from its resume_on to its leaving, and a branch that
-// a guest's scope has forked. The outer door refuses spawns of other threads behind a stop. The inner one is open while anything lives: so what a
-// coroutine spawns is accepted, and a thread that brings one back is never refused. The crew ends when nothing lives.
+// Three things live: a root, from its spawn to its end; a guest, from its resume_on until it leaves; and a branch that
+// a guest's scope has forked. The outer door refuses spawns of other threads after a stop. The inner door is open while
+// anything lives: so the pool accepts a spawn by a coroutine, and never refuses a thread that brings a coroutine back.
+// The crew ends when nothing lives.
 //
 // Threads.   spawn, wait_for, resume, request_stop, report: any. run_worker: one thread for each worker.
 // Progress.  spawn, resume: lock-free (a root with a name takes a mutex). wait_for blocks.
 // Invariants
-//   I1  Every root that was accepted ends once: run, or cancelled before it began or by an exception
-//       wait_cancelled. accepted = run + cancelled + living.
+//   I1  Every accepted root ends once: it has run, or was cancelled before it began or by an exception wait_cancelled.
+//       accepted = run + cancelled + living.
 //   I2  No job of this crew is dropped.
-// Synchronisation: two_doors S1; idle_set S1, S2; thread_latch; and
-//   S1  resume: fetch_sub of the callers (release) -> the destructor (acquire). The coroutine that is brought back
-//       may be the last, and its end the reason that the pool goes, while the caller still looks for a sleeper.
+// Synchronisation: front_end S1; two_doors S1; idle_set S1, S2; thread_latch; and
+//   S1  resume: fetch_sub of callers_ (release) -> the destructor (acquire). The resumed coroutine may be the last, and
+//       its end the reason that the pool is destroyed, while the caller still looks for a sleeper.
 // Checked by model_check/schedulers/coro_pool. Stressed by stress/schedulers/coro_pool.
 #pragma once
 
@@ -42,22 +43,22 @@ namespace apiary {
 
 // How a pool stops. Both wait until nothing lives; the outer door is closed at once.
 enum class co_stop : std::uint8_t {
-    drain,   // what lives goes on to its end
-    cancel,  // what has not begun never does, and every stop token of the pool asks for an end
+    drain,   // living coroutines go on to their ends
+    cancel,  // coroutines that have not begun never do, and every stop token of the pool asks for an end
 };
 
 struct co_options {
-    std::string name = {};  // one that is named stands in the report while it lives
-    // Its own; the pool asks for its end as well, at a stop that cancels. Without one it gets the pool's, and with one that has no
-    // state (moved from, say), which nobody could ask.
+    std::string name = {};  // the report lists a named coroutine while it lives
+    // A stop source of its own, which a cancelling stop of the pool asks as well. Without one, or with one that has no
+    // state (for example, moved from), the coroutine gets the pool's.
     std::optional<std::stop_source> stop = std::nullopt;
     co_priority priority = co_priority::normal;
 };
 
-// What a pool can do without: for measurements of what each brings (README.md).
+// Parts that a pool can do without, for measurements of what each brings (README.md).
 struct co_switches {
-    bool stealing = true;  // off: what workers make goes into the crew's pool, and branches stay where they were forked
-    bool priorities = false;  // off: all are normal
+    bool stealing = true;     // off: workers' posts go into the crew's pool, and branches stay where they were forked
+    bool priorities = false;  // off: every coroutine is normal
 };
 
 struct coro_report {
@@ -102,13 +103,15 @@ public:
             crew_.table()[i]->ready().belongs_to(*this, i, steals_);
         }
     }
-    // Precondition: no worker runs, and nothing lives. The thread that brought the last coroutine back may be on its way out.
+    // Precondition: no worker runs, and nothing lives. The thread that resumed the last coroutine may not have returned
+    // yet.
     ~co_core() {
         crew_.close();
         Sync::spin_until(callers_, [](unsigned n) { return n == 0; });  // S1
     }
 
-    // Detached. False: the pool has been stopped, and the task is still the caller's. By a coroutine that runs here: never false.
+    // Starts the task detached. False: the pool has been stopped, and the task is still the caller's. Never false if a
+    // coroutine that runs here calls it.
     [[nodiscard]] bool spawn(task<>&& t, co_options options = {}) {
         if (t.empty()) throw std::logic_error("coro_pool: spawned a task that was awaited before, or moved from");
         context* const here = own_context();
@@ -124,8 +127,8 @@ public:
         return true;
     }
 
-    // Runs it, and blocks the calling thread until it has ended. Throws what it throws; std::logic_error on a worker of
-    // this pool, and when the pool has been stopped.
+    // Runs the task, and blocks the calling thread until the task has ended. Passes on its exception. std::logic_error:
+    // on a worker of this pool, or if the pool has been stopped.
     template <class T>
     T wait_for(task<T> t) {
         if (own_context() != nullptr)
@@ -143,7 +146,7 @@ public:
     }
 
     void refuse() { refused_.fetch_add(1, std::memory_order_relaxed); }
-    // The first call closes the outer door. One that cancels may follow one that drains.
+    // The first call closes the outer door. A call that cancels may follow a call that drains.
     void request_stop(co_stop how) noexcept {
         if (how == co_stop::cancel) cancel_all();
         if (doors_.close()) end_the_crew();
@@ -166,7 +169,7 @@ public:
         return r;
     }
 
-    // On the thread that is to be this worker, until the crew ends.
+    // Runs worker i on the calling thread until the crew ends.
     void run_worker(unsigned i) noexcept {
         enter_thread(i);
         worker(i).run();
@@ -188,7 +191,7 @@ public:
     void resume_in_lane(job<Sync>& what, co_priority p) noexcept override {
         const bool inside = own_context() != nullptr;
         if (!inside) callers_.fetch_add(1, std::memory_order_relaxed);
-        (void)this->lanes().of(p).push(&what);  // never closed: what lives has its turn
+        (void)this->lanes().of(p).push(&what);  // never closed: each living coroutine has its turn
         if (p == co_priority::high)
             for (unsigned i = 0; i != crew_.table().size(); ++i) crew_.table()[i]->ready().hurry();
         crew_.wake_one_soon();
@@ -244,7 +247,7 @@ private:
             ended_it(r);
         }
     };
-    // With a stop source of its own, which the pool's stop asks as well.
+    // A root with a stop source of its own, which the pool's stop asks as well.
     struct stopped_apart : spawned {
         struct ask_for_its_end {
             std::stop_source source;
@@ -269,7 +272,7 @@ private:
             auto& me = static_cast<waited&>(r);
             me.pool.read()->book(me.outcome, false);
             me.pool.read()->leave();
-            me.over.count_down();  // the waiter and its stack may be gone behind it
+            me.over.count_down();  // the waiter and its stack may be gone after it
         }
         static void cancelled_it(co_root<Sync>& r, std::exception_ptr why) noexcept {
             static_cast<waited&>(r).outcome.fail(std::move(why));
@@ -302,7 +305,7 @@ private:
             post(f);
     }
 
-    // Behind the door: a root with a stop of its own that comes behind a cancel asks for it.
+    // After the door: a root with a stop source of its own that comes after a cancel asks it at once.
     spawned* make_root(co_options&& o) {
         try {
             return o.stop ? make_apart(std::move(o)) : make<spawned>(std::move(o));
@@ -336,7 +339,8 @@ private:
         frame_storage<Sync>::release(r, sizeof(Root));
     }
 
-    // How a root has ended, in the books of the worker on which it did. Nobody awaits a detached one: its exception is told.
+    // Books how a root has ended, with the worker on which it did. Nothing awaits a detached root, so the handler gets
+    // its exception.
     template <class T>
     void book(const co_outcome<T, Sync>& outcome, bool detached) noexcept {
         context& here = *context::here();
@@ -352,7 +356,7 @@ private:
         }
     }
 
-    // The token first: a coroutine that is told sees it.
+    // Asks the token first, so that a coroutine whose wait is ended sees the request.
     void cancel_all() noexcept {
         (void)stop_source_.request_stop();
         for (unsigned i = 0; i != crew_.table().size(); ++i) (void)crew_.table()[i]->ready().stops.ask();

@@ -12,15 +12,15 @@
 // Threads.   spawn, sync_wait, resume_on, request_stop, report, counters, workers, stop_token, host: any.
 //            start, stop, wait_for_end: one at a time, not a worker of this pool. Destruction: when no
 //            thread is in a call; by a coroutine of the pool, too.
-// Idle.      A worker that has found nothing for linger_ns sleeps; it costs nothing then. Woken in vain
-//            beside one that is awake, it naps first (workers/idle_policy.hpp).
-// Errors.    Construction: std::invalid_argument when a number is out of range. start: std::system_error
-//            when a thread cannot be started. README.md has a table for bad input.
-// A stop     waits until nothing lives, suspended coroutines included: it destroys none, since what would
-//            resume one holds its address. stop(co_stop::cancel) asks all of them to end by their stop
-//            token. wait_for_end gives up at a deadline; the report names those that live.
+// Idle.      A worker that has found nothing for linger_ns sleeps, and then costs nothing. After a spurious wake beside
+//            a worker that is awake, it naps first (workers/idle_policy.hpp).
+// Errors.    Construction: std::invalid_argument if a number is out of range. start: std::system_error if a thread
+//            cannot be started; the pool is stopped then. README.md has a table for bad input.
+// A stop     waits until nothing lives, suspended coroutines included. It destroys no coroutine, because the thing that
+//            would resume it holds its address. stop(co_stop::cancel) asks all coroutines to end, by their stop tokens.
+//            wait_for_end gives up at a deadline; the report names the coroutines that live.
 //
-// The protocol: README.md beside this file. Source: seed 003.
+// The protocol: README.md beside this file.
 #pragma once
 
 #include <algorithm>
@@ -44,10 +44,10 @@ namespace apiary {
 
 struct co_config {
     unsigned workers = 0;                      // 1 … 280; 0: default_workers() (sync/processors.hpp)
-    std::int64_t linger_ns = usual_linger_ns;  // so long a worker looks for work before it sleeps; 0: not at all
-    exception_handler on_exception = {};       // of detached coroutines, on the worker
-    // The seed's optimisations; README.md has what each brings. linger_ns is one, frame pooling another (heap_frames).
-    std::size_t batch = usual_batch;  // so many a worker takes from the pool at once, for others to steal: 1 … 64
+    std::int64_t linger_ns = usual_linger_ns;  // how long a worker looks for work before it sleeps; 0: not at all
+    exception_handler on_exception = {};       // gets the exceptions of detached coroutines, on the worker
+    // Optimisations; README.md says what each brings. linger_ns is another, and so is frame pooling (heap_frames).
+    std::size_t batch = usual_batch;  // how many tasks a worker takes from the pool at once, for others to steal: 1 … 64
     bool stealing = true;
     bool priorities = true;  // off: co_options::priority is ignored
     bool pinned = false;     // worker k runs on the k-th of the processors that this process may use
@@ -69,10 +69,10 @@ public:
         : pinned_(config.pinned),
           core_(std::make_shared<core>(checked(config), parameters(config), config.linger_ns, config.on_exception,
                                        co_switches{.stealing = config.stealing, .priorities = config.priorities})) {}
-    // What `coro_pool p({})` calls. Without it {} might as well be a pool to be copied, and nothing would compile.
+    // `coro_pool p({})` calls this. Without it {} might also stand for a pool to copy, and would not compile.
     explicit basic_coro_pool(std::initializer_list<nothing>) : basic_coro_pool() {}
-    // As stop(co_stop::cancel). On a worker of this pool (its last owner is a coroutine) nobody waits: what lives is told to end,
-    // and the worker that ends last destroys what the pool consists of.
+    // As stop(co_stop::cancel). On a worker of this pool (its last owner is a coroutine) it does not wait: it asks all
+    // coroutines to end, and the worker that ends last destroys the core.
     ~basic_coro_pool() {
         if (on_a_worker()) {
             core_->request_stop(co_stop::cancel);
@@ -84,7 +84,7 @@ public:
     basic_coro_pool(const basic_coro_pool&) = delete;
     basic_coro_pool& operator=(const basic_coro_pool&) = delete;
 
-    // Once. False: it has been started before, or stopped.
+    // Starts the workers, once. False: the pool was started before, or stopped.
     bool start() {
         // Before the lock: a stop holds it until the coroutines have ended, and one of them may be the caller.
         if (core_->refuses()) return false;
@@ -103,13 +103,14 @@ public:
         return true;
     }
 
-    // Detached. False, and the task stays the caller's: before start, and behind a stop but for coroutines of this pool.
+    // Starts the task detached. False before start, and after a stop unless a coroutine of this pool calls; the task is
+    // then still the caller's.
     [[nodiscard]] bool spawn(task<>&& t, co_options options = {}) {
         if (is_started()) return core_->spawn(std::move(t), std::move(options));
         core_->refuse();
         return false;
     }
-    // Of what is called to make the task; it is kept until that has ended. False: it is gone.
+    // Calls f to make the task and keeps f until the task ends. If false, f is destroyed.
     template <detail::makes_task<Sync> F>
     [[nodiscard]] bool spawn(F f, co_options options = {}) {
         return spawn(detail::calls<Sync>(std::move(f)), std::move(options));
@@ -121,9 +122,11 @@ public:
         return core_->template wait_for<T>(std::move(t));
     }
 
-    // Closes the outer door, and returns. From any thread, and from coroutines. One that cancels may follow one that drains.
+    // Closes the outer door, and returns. Any thread, and any coroutine. A call that cancels may follow a call that
+    // drains.
     void request_stop(co_stop how = co_stop::drain) noexcept { core_->request_stop(how); }
-    // Closes it, and returns when all has ended. On a worker of this pool: std::logic_error, since it would wait for itself.
+    // Closes the outer door, and returns when all coroutines have ended. On a worker of this pool: std::logic_error,
+    // since it would wait for itself.
     void stop(co_stop how = co_stop::drain) {
         if (on_a_worker())
             throw std::logic_error("coro_pool: stop on a worker of the same pool; request_stop does not wait");
@@ -131,7 +134,7 @@ public:
         const typename Sync::lock held(start_mutex_);
         threads_.join();
     }
-    // Behind request_stop, for so long: whether nothing lives any more. What does is in the report.
+    // Waits up to `most` after request_stop. True if nothing is alive; otherwise see report().
     [[nodiscard]] bool wait_for_end(std::chrono::nanoseconds most) {
         const std::int64_t until = deadline_after(core_->now_ns(), most);  // a sum may be beyond the clock
         while (!core_->stopping()) {
@@ -143,12 +146,12 @@ public:
 
     coro_report report() { return core_->report(); }
     unsigned workers() const { return core_->the_crew().table().size(); }
-    // Asks for the end at a stop that cancels.
+    // A stop that cancels asks by it for the end.
     std::stop_token stop_token() const { return core_->token(); }
     co_host<Sync>& host() { return *core_; }
-    // Behind start.
+    // True after start.
     bool is_started() const { return started_.load(std::memory_order_acquire); }
-    // Its workers' sleeps, wakes, and thefts: a sum.
+    // The sum of its workers' runs, sleeps, wakes and thefts.
     worker_counters counters() const {
         worker_counters all;
         const auto& table = core_->the_crew().table();
@@ -182,13 +185,14 @@ private:
         if (c.pinned || c.workers == 0) return static_cast<unsigned>(processors_for(c.workers).size());
         return c.workers;
     }
-    // The sources linger by themselves, and offers come from one worker at a time: no second look of the engine's.
+    // The sources linger by themselves, and offers come from one worker at a time: the engine needs no second look.
     static worker_parameters parameters(const co_config& c) {
         return {.global_batch = c.stealing ? c.batch : 1,  // nobody could take the others of a batch
                 .steal_rounds = c.stealing ? 2U : 0U,
                 .looks_before_sleep = 0};
     }
-    // The first so many that this thread may use, default_workers() for 0. std::invalid_argument: there are not so many.
+    // The first `workers` processors that this thread may use; default_workers() of them for 0. std::invalid_argument:
+    // it may use fewer.
     static std::vector<int> processors_for(unsigned workers) {
         std::vector<int> there = usable_processors();
         if (workers > there.size())
@@ -200,7 +204,7 @@ private:
     }
 
     const bool pinned_;
-    // Of this and of each worker's thread: the pool's last owner may be a coroutine.
+    // Owned by this and by each worker's thread: the pool's last owner may be a coroutine.
     const std::shared_ptr<core> core_;
     typename Sync::mutex start_mutex_;
     typename Sync::template atomic<bool> started_{false};
@@ -209,14 +213,14 @@ private:
 
 using coro_pool = basic_coro_pool<>;
 
-// Runs the task on the pool, and blocks this thread until it has ended: its result, or what it throws. std::logic_error:
-// on a worker of that pool; when the pool was not started, or is stopped.
+// Runs the task on the pool, and blocks this thread until it has ended. Returns its result, or throws its exception.
+// std::logic_error: on a worker of that pool, or if the pool was not started or is stopped.
 template <class Sync, class Parts, class T>
 T sync_wait(basic_coro_pool<Sync, Parts>& pool, co_task<T, Sync> t) {
     return pool.template wait_for<T>(std::move(t));
 }
 
-// What resume_on throws when that pool takes nobody in; the coroutine stays where it is.
+// resume_on throws it if that pool takes no guest; the coroutine stays where it is.
 struct pool_stopped : std::runtime_error {
     pool_stopped() : std::runtime_error("resume_on: that pool is stopped, or was not started") {}
 };
@@ -261,13 +265,13 @@ public:
 
 }  // namespace detail
 
-// co_await resume_on(pool): this coroutine goes on there, and what it awaits runs there. When it ends, its parent
-// goes on where it was.
+// co_await resume_on(pool): this coroutine goes on there, and the tasks that it awaits run there. When it ends, its
+// parent goes on where it was.
 template <class Sync, class Parts>
 [[nodiscard]] detail::co_move<Sync> resume_on(basic_coro_pool<Sync, Parts>& pool) {
     return detail::co_move<Sync>(pool.host(), pool.is_started());
 }
-// co_await yield_turn(): lets what waits in the pool run before.
+// co_await yield_turn(): lets the jobs that wait in the pool run first.
 [[nodiscard]] inline detail::co_yield_turn yield_turn() { return {}; }
 
 }  // namespace apiary

@@ -1,13 +1,13 @@
-// co_sources: what a worker of a coroutine pool has beside its ready work: the lanes of priority, and the
-// patience with which it looks for the work of others.
+// co_sources: the sources of a coroutine pool's worker: the lanes of priority, and the patience with which it looks for
+// the work of other workers.
 //
 // When to use it. As the sources of a crew whose ready work is co_context. When not: elsewhere.
 //
-// A worker that has run something of late looks on for linger_ns, and asks the others for a branch: the next fork
-// is near, and a sleeper would come too late for it. Before it sleeps it asks once more, behind the
-// announcement: the first fork of the others then offers a branch, and wakes it.
+// A worker that has just run something keeps looking for linger_ns, and asks the others for a branch: the next fork is
+// near, and a sleeper would come too late for it. Before it sleeps it asks once more, after the announcement: the first
+// fork of the others then offers a branch, and wakes it.
 //
-// Threads. The worker's own, but enter, open, leave and id: with the owner's mutex held.
+// Threads. The worker's own; enter, open, leave and id: any, with the owner's mutex held.
 // The concept that this meets: worker_sources (concepts.hpp). Not modelled: the lingering.
 #pragma once
 
@@ -34,7 +34,7 @@ public:
     bool urgent() const {
         return lanes().on() && (self().ready_.hurried() || lanes().high_waits() || background_is_due());
     }
-    // What others offer is among what any worker may take, where the worker itself looks.
+    // The worker itself looks at the offers of others, with all that any worker may take.
     bool visible() const {
         ask_all();
         return false;
@@ -43,7 +43,7 @@ public:
 private:
     const co_lanes<typename Crew::sync>& lanes() const { return self().owner().lanes(); }
 
-    // Up to high_share of high priority, and one of background when its turn has come.
+    // Runs up to high_share tasks of high priority, and one of background when its turn has come.
     bool run_lanes() {
         auto& waiting = self().owner().lanes();
         if (!waiting.on()) return false;
@@ -56,7 +56,7 @@ private:
             self().run_task(t, !waiting.look_empty());
             worked = true;
         }
-        // The hurry that came with them is met: for those that are left, another.
+        // The hurry that came with them is met: the tasks that are left need another.
         if (waiting.high_waits()) self().ready_.hurry();
         if (waiting.background_waits() && (background_is_due() || (!worked && nothing_else()))) {
             if (task_type* const t = waiting.of(co_priority::background).take_one()) {
@@ -75,7 +75,7 @@ private:
         return !self().ready_.waits() && self().crew_.pool().looks_empty() && !lanes().high_waits() && !ask_all();
     }
 
-    // Whether there was something to take.
+    // True if there was something to take.
     bool ask_all() const {
         bool there = false;
         if (!self().ready_.steals()) return false;
@@ -90,7 +90,7 @@ private:
     // Out of line, so that a worker that has something pays for one look at the lanes.
     [[gnu::noinline]] bool look_on() {
         linger();
-        return run_lanes();  // which may be what ended it
+        return run_lanes();  // a task in a lane may have ended the wait
     }
     void linger() {
         if (const std::uint64_t run = self().runner_.tasks_run(); run != run_ || self().sleeper_.claimed()) {
@@ -112,7 +112,7 @@ private:
         }
     }
 
-    std::uint64_t behind_background_ = 0;  // so many had run when one of background did
+    std::uint64_t behind_background_ = 0;  // how many tasks had run when one of background did
     std::uint64_t run_ = 0;
     std::int64_t until_ns_ = 0;  // 0: its patience has not begun
     bool spent_ = false;

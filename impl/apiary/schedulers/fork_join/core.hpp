@@ -1,16 +1,17 @@
-// fork_core: a fork_join_pool without its threads: the crew, the way in from other threads, and what is counted.
+// fork_core: a fork_join_pool without its threads: the crew, the way in from other threads, and the counters.
 //
-// When to use it. Through fork_join_pool, which gives each worker a thread; by checks, which give each a
-// modelled one. When not: by programs.
+// When to use it. Through fork_join_pool, which starts a thread for each worker; in checks that step a worker by hand.
+// When not: in programs.
 //
-// A seat is a worker of the crew without a thread: a list that the others look at as at any. A caller that finds one free is that
-// worker while its call lasts. It never looks for roots and never sleeps but at a join, so the idle word does not know it.
+// A seat is a worker of the crew without a thread: it has a list, which other workers scan like any other worker's. A
+// caller that finds a free seat is that worker during its call. It never looks for roots and sleeps only at a join, so
+// the idle word does not know it.
 //
-// Threads.   run, counters: any. run_worker: one thread for each worker. request_stop: once, behind the last run.
-// Progress.  run blocks its caller, unless that is one of the workers, or takes a seat. A worker that blocks in the run of another
-//            pool serves nothing meanwhile.
-// Synchronisation: idle_set S1, S2; fork_list; thread_latch; and
-//   S1  A caller that leaves its seat (release) -> the next that takes it (acquire): the list is the owner's own.
+// Threads.   run, counters: any. run_worker: one thread for each worker. request_stop: once, after the last run.
+// Progress.  run blocks its caller, unless the caller is a worker of this pool or takes a seat. A worker that blocks in
+//            another pool's run serves nothing meanwhile.
+// Synchronisation: front_end S1; idle_set S1, S2; fork_list; thread_latch; and
+//   S1  A caller leaves its seat (release) -> the next caller takes it (acquire): the list is the owner's own.
 // Checked by model_check/schedulers/fork_join. Stressed by stress/schedulers/fork_join.
 #pragma once
 
@@ -36,16 +37,16 @@ struct fork_join_counters {
     std::uint64_t roots = 0;            // calls that run brought onto a worker
     std::uint64_t seated = 0;           // calls that their callers ran in a seat
     std::uint64_t handed_out = 0;       // jobs offered to other workers
-    std::uint64_t stolen = 0;           // of them, taken
-    std::uint64_t slept = 0;            // times that a joiner slept until its job was over
-    std::uint64_t parked = 0;           // times that a worker without work slept
-    std::uint64_t woken = 0;            // of them, ended by a root or an offer
-    std::uint64_t lost_exceptions = 0;  // those that left a call in which another one travels
+    std::uint64_t stolen = 0;           // jobs taken of those offered
+    std::uint64_t slept = 0;            // how often a joiner slept until its job was over
+    std::uint64_t parked = 0;           // how often a worker without work slept
+    std::uint64_t woken = 0;            // how many of these sleeps a root or an offer ended
+    std::uint64_t lost_exceptions = 0;  // exceptions dropped because the call already has one
 };
 
 template <class Sync>
 struct fork_join_parts : default_parts<Sync> {
-    static int processor() { return -1; }  // no rule of these workers asks for it
+    static int processor() { return -1; }  // no rule of these workers reads it
 };
 
 template <class Core, class Sync, class Parts>
@@ -63,7 +64,7 @@ public:
     using crew_type = crew<fork_core, kind>;
     using worker_type = typename crew_type::worker_type;
     using context = fork_context<Sync, fork_core>;
-    static constexpr unsigned max_workers = crew_type::max_workers;  // with the seats
+    static constexpr unsigned max_workers = crew_type::max_workers;  // including the seats
     static constexpr unsigned max_callers = 64;
 
     fork_core(unsigned workers, const worker_parameters& parameters, std::int64_t linger_ns = 0, unsigned callers = 0,
@@ -77,7 +78,8 @@ public:
         for (unsigned i = 0; i != lists_; ++i) crew_.table().attach(crew_);
     }
 
-    // Calls f, with the worker if it takes one, on a worker of this pool or in a seat, and returns or throws what it does.
+    // Calls f on a worker of this pool or in a seat; passes it the worker if f takes one. Returns the result of f, or
+    // throws its exception.
     template <class F>
     auto run(F&& f) {
         for (context* mine = current(); mine != nullptr; mine = mine->outer()) {
@@ -98,7 +100,8 @@ public:
             return call.outcome.take_value();
     }
 
-    // The worker whose thread this is, of whichever pool; null elsewhere. Where a seat made it one of several: the innermost call's.
+    // The worker whose thread calls, of any pool; null on other threads. If seats made the thread several workers: that
+    // of the innermost call.
     static context* current() noexcept { return Sync::template current<context>(); }
 
     fork_join_counters counters() const {
@@ -118,7 +121,7 @@ public:
         return all;
     }
 
-    // On the thread that is to be this worker, until the stop.
+    // Runs worker i on the calling thread until the stop.
     void run_worker(unsigned i) noexcept {
         context_of(i).jobs().limit_stack(floor_of_this_stack());
         enter_thread(i);
@@ -131,7 +134,7 @@ public:
 
     // For workers and their contexts.
     unsigned workers() const { return workers_; }
-    unsigned lists() const { return lists_; }  // the workers', then the seats'
+    unsigned lists() const { return lists_; }  // those of the workers, then those of the seats
     context& context_of(unsigned i) const { return crew_.table()[i]->ready(); }
     void wake(unsigned i) { crew_.table()[i]->driver().wake(); }
     void wake_one() { crew_.wake_one(); }
@@ -139,7 +142,7 @@ public:
     bool somebody_sleeps() const { return crew_.sleepers().calls_for_a_wake(); }
     std::int64_t linger_ns() const { return linger_ns_; }
 
-    // How long a worker looks on before it sleeps.
+    // How long a worker keeps looking before it sleeps.
     class patience {
     public:
         patience() = default;  // over
@@ -160,8 +163,8 @@ public:
         bool over_ = true;
     };
 
-    // Of the calling thread, for one call; or none, where none is free, or where it runs on a stack that is not its thread's (a
-    // fiber), whose end nobody knows. For run, and for checks of it.
+    // Seats the calling thread for one call. Takes no seat if none is free, or if the caller runs on a stack that is
+    // not its thread's (a fiber), because the end of such a stack is unknown. For run, and for checks of it.
     class seat {
     public:
         explicit seat(fork_core& core) : core_(core) {
@@ -197,8 +200,8 @@ public:
     };
 
 private:
-    // One of the workers that the calling thread is becomes the innermost, for a call. Calls end in the reverse order of their
-    // beginnings, so the chain is then what it was.
+    // The calling thread is several workers: makes one of them the innermost during a call. Calls end in the reverse
+    // order of their beginnings, so that the end restores the chain.
     class in_front {
     public:
         explicit in_front(context& c) : mine_(c), rest_(c.outer()) {
@@ -223,7 +226,7 @@ private:
         context* last_before_ = nullptr;
     };
 
-    // What runs in a check has no stack that the system knows of.
+    // Under a checker threads run on stacks that the system does not know.
     static bool on_own_stack() {
         if constexpr (Sync::checked) return true;
         return bounds_of_this_stack().contain(__builtin_frame_address(0));
@@ -246,7 +249,7 @@ private:
         static bool end(job<Sync>& self, job_end, any_worker* by) {
             auto& mine = static_cast<root&>(self);
             mine.failed.write(mine.outcome.run(mine.callable, static_cast<worker_type*>(by)->ready()));
-            mine.over.count_down();  // the caller and its frame may be gone behind it
+            mine.over.count_down();  // the caller and its frame may be gone after it
             return true;
         }
     };

@@ -1,17 +1,18 @@
 // fork_join_pool: workers that fork and join, and the way in from other threads.
 //
-// When to use it. Once for a program, or for each part of it that shall not wait for another. `run`
-// brings a call onto a worker; inside it fork_join, parallel_for and parallel_reduce divide the work.
+// When to use it. Once for a program, or once for each part of it that must not wait for another. `run` brings a call
+// onto a worker; inside the call fork_join, parallel_for and parallel_reduce divide the work. When not: for work that
+// waits (coro_pool, processes).
 //
-// Threads. run, counters, workers, current: any. On a worker of this pool run is a plain call. From outside it
-//          blocks its caller: one that finds a free seat (fork_join_config::callers) runs the call itself, and
-//          helps; the others sleep until a worker has run theirs.
-//          Construction and destruction: while no thread is in run.
-// Idle.    A worker that has found nothing for linger_ns sleeps; it costs nothing then.
-// Errors.  Construction: std::invalid_argument when a number is out of range, std::system_error when a
-//          thread cannot be started. run: what the call throws.
-// Memory.  Roots lie on their callers' stacks, jobs on the workers'. Behind the construction the heap is called for one
-//          array alone: of pointers to the roots that wait, as long as the longest line of them.
+// Threads. run, counters, workers, current: any. On a worker of this pool run is a plain call. From outside it blocks
+//          its caller: a caller that finds a free seat (fork_join_config::callers) runs the call itself, and helps;
+//          other callers sleep until a worker has run their calls. Construction and destruction: while no thread is in
+//          run.
+// Idle.    A worker that has found nothing for linger_ns sleeps, and then costs nothing.
+// Errors.  Construction: std::invalid_argument if a number is out of range, std::system_error if a thread cannot be
+//          started; no thread is left then. run: throws the exception of the call.
+// Memory.  Roots lie on their callers' stacks, jobs on the workers' stacks. After construction the pool allocates only
+//          one array: of pointers to the waiting roots, as long as their longest line.
 #pragma once
 
 #include <algorithm>
@@ -29,11 +30,12 @@
 namespace apiary {
 
 struct fork_join_config {
-    unsigned workers =
-        0;  // threads, 1 … 280 with the callers; 0: default_workers() (sync/processors.hpp), less the callers, at least 1
-    unsigned callers = 0;  // seats, 0 … 64: so many threads at a time run what they call themselves, as workers
-    std::int64_t linger_ns = 100'000;    // so long a worker looks for work before it sleeps; 0: it sleeps at once
-    std::size_t stack_reserve = 65'536;  // bytes: a fork that finds fewer left of its stack throws fork_too_deep
+    // How many threads: 1 … 280, together with the callers. 0: default_workers() (sync/processors.hpp) less the
+    // callers, and at least 1.
+    unsigned workers = 0;
+    unsigned callers = 0;                // seats, 0 … 64: how many threads at a time run their own calls, as workers
+    std::int64_t linger_ns = 100'000;    // how long a worker looks for work before it sleeps; 0: it sleeps at once
+    std::size_t stack_reserve = 65'536;  // bytes: a fork that finds fewer left on its stack throws fork_too_deep
 };
 
 template <class Sync = real_sync, class Parts = fork_join_parts<Sync>>
@@ -48,7 +50,7 @@ public:
             threads_, core::workers(), [this](unsigned i) { threads_.start([this, i] { core::run_worker(i); }); },
             [this] { request_stop(); });
     }
-    // What `fork_join_pool p({})` calls. Without it {} might as well be a pool to be copied, and nothing would compile.
+    // `fork_join_pool p({})` calls this. Without it {} might also stand for a pool to copy, and would not compile.
     explicit basic_fork_join_pool(std::initializer_list<nothing>) : basic_fork_join_pool() {}
     ~basic_fork_join_pool() {
         for (const auto* here = core::current(); here != nullptr; here = here->outer())
@@ -77,7 +79,8 @@ private:
         const unsigned there = default_workers();
         return there <= c.callers ? 1 : std::min(there - c.callers, most);
     }
-    // The contexts linger by themselves, and offers come from one worker at a time: none of the engine's own patience.
+    // The contexts linger by themselves, and offers come from one worker at a time: the engine needs no patience of its
+    // own.
     static worker_parameters parameters() { return {.global_batch = 1, .looks_before_sleep = 0, .naps = 0}; }
     void stop() {
         request_stop();
@@ -90,7 +93,7 @@ private:
 
 using fork_join_pool = basic_fork_join_pool<>;
 
-// On a worker of a fork_join_pool. Elsewhere: throws std::logic_error.
+// Precondition: the calling thread is a worker of a fork_join_pool. Otherwise throws std::logic_error.
 template <class F, class G, class... More>
     requires(!std::is_base_of_v<fork_join_pool::context, std::remove_cvref_t<F>>)
 auto fork_join(F&& f, G&& g, More&&... more) {
