@@ -1,5 +1,6 @@
-// Each await in each situation: stopped before, cancelled meanwhile, closed, out of time, without memory, its frame gone, and two
-// of these at once. A table of awaits times a table of situations: for each cell the one answer that is allowed, and what is left.
+// Each await in each situation: stopped before, cancelled meanwhile, closed, out of time, without memory, its frame
+// gone, and two of these at once. A table of awaits times a table of situations: for each cell the one answer that is
+// allowed, and what is left.
 #include <apiary/coroutines/async_event.hpp>
 #include <apiary/coroutines/async_mutex.hpp>
 #include <apiary/coroutines/channel.hpp>
@@ -400,8 +401,8 @@ const await awaits[] = {
 };
 
 // What happens, a letter each:
-//   N no memory, and what one waits for is provided while a timer is begun   W no memory, and the timer's job is dropped
-//   B begins to wait, stoppable   2 another begins, which no stop reaches   P what one waits for is provided
+//   N no memory, and what one waits for is provided while a timer is begun   W no memory, and the timer's job is
+//   dropped B begins to wait, stoppable   2 another begins, which no stop reaches   P what one waits for is provided
 //   S stop   C close   T its time comes   Z no time at all   E the service ends   M no memory for a timer
 //   R those that were let go on run   D they are dropped   X the frame of B goes while it waits
 // Behind it: how B has ended, how the other has, whether B was suspended, and how much is left of what was provided.
@@ -620,7 +621,8 @@ TEST(selecting, an_arm_that_could_be_had_when_another_had_won_takes_nothing) {
     the_time_was_first<values::receive_call>(c, [](void* of) { return static_cast<values*>(of)->receive(); }, &c.of, 1);
 }
 
-// Guards as values: what is assigned over is given back, what is moved from holds nothing, and a self-move changes nothing.
+// Guards as values: what is assigned over is given back, what is moved from holds nothing, and a self-move changes
+// nothing.
 template <class Guard, class Take, class Free>
 void a_guard_is_a_value(Take take, Free is_free) {
     {

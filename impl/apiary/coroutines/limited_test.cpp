@@ -1,5 +1,5 @@
-// Waits with a limit and the first of several: step by step on one thread, whose clock the test moves; and a ledger on real
-// threads, of values and permits in a tight race with their times.
+// Waits with a limit and the first of several: step by step on one thread, whose clock the test moves; and a ledger on
+// real threads, of values and permits in a tight race with their times.
 #include <apiary/coroutines/async_event.hpp>
 #include <apiary/coroutines/async_mutex.hpp>
 #include <apiary/coroutines/channel.hpp>

@@ -1,5 +1,6 @@
-// Each await that a service ends, in each situation: on_compute, readable and writable, stopped before, cancelled meanwhile, refused,
-// dropped, closed, without memory, its frame gone, and two of these at once. await_matrix_test.cpp has the awaits that wait in lists.
+// Each await that a service ends, in each situation: on_compute, readable and writable, stopped before, cancelled
+// meanwhile, refused, dropped, closed, without memory, its frame gone, and two of these at once. await_matrix_test.cpp
+// has the awaits that wait in lists.
 #include <apiary/coroutines/on_compute.hpp>
 #include <apiary/coroutines/readable.hpp>
 
@@ -46,7 +47,8 @@ struct subject {
     virtual bool nothing_left() const = 0;
 };
 
-// P what was posted runs   T the callable throws   E what was posted is dropped, and nothing is taken in any more   M no memory
+// P what was posted runs   T the callable throws   E what was posted is dropped, and nothing is taken in any more   M
+// no memory
 struct computes final : subject {
     struct scheduler {
         std::function<void()> posted;
@@ -89,8 +91,8 @@ struct computes final : subject {
     bool nothing_left() const override { return ran == (how == done || how == threw ? 1 : 0) || how == none; }
 };
 
-// r the service runs what it has   P the descriptor is ready   L it was closed   E the service ends   M no memory for a message
-// W neither, and the job is dropped   N the descriptor cannot be watched   F no memory to watch it
+// r the service runs what it has   P the descriptor is ready   L it was closed   E the service ends   M no memory for a
+// message W neither, and the job is dropped   N the descriptor cannot be watched   F no memory to watch it
 struct watcher {
     using sync = real_sync;
     struct timed {};
@@ -167,8 +169,8 @@ struct waits_for_descriptor final : subject {
     bool nothing_left() const override { return w.watched == nullptr && w.pending.empty(); }
 };
 
-// Beside the letters of the subject: B begins to wait   S stop   R what was let go on runs   D it is dropped   X its frame goes
-// Behind it: how it has ended, and whether it was suspended.
+// Beside the letters of the subject: B begins to wait   S stop   R what was let go on runs   D it is dropped   X its
+// frame goes Behind it: how it has ended, and whether it was suspended.
 struct situation {
     const char* name;
     const char* script;

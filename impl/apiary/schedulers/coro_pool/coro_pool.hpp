@@ -47,7 +47,7 @@ struct co_config {
     std::int64_t linger_ns = usual_linger_ns;  // how long a worker looks for work before it sleeps; 0: not at all
     exception_handler on_exception = {};       // gets the exceptions of detached coroutines, on the worker
     // Optimisations; README.md says what each brings. linger_ns is another, and so is frame pooling (heap_frames).
-    std::size_t batch = usual_batch;  // how many tasks a worker takes from the pool at once, for others to steal: 1 … 64
+    std::size_t batch = usual_batch;  // how many tasks a worker takes at once, for others to steal: 1 … 64
     bool stealing = true;
     bool priorities = true;  // off: co_options::priority is ignored
     bool pinned = false;     // worker k runs on the k-th of the processors that this process may use

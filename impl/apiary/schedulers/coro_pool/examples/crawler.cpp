@@ -1,5 +1,6 @@
-// A web crawler: every page that can be reached from the first, each once, up to eight requests at a time, each with a timeout.
-// A page's links are branches of the coroutine that visits it, so the crawl is over when that of the first page is.
+// A web crawler: every page that can be reached from the first, each once, up to eight requests at a time, each with a
+// timeout. A page's links are branches of the coroutine that visits it, so the crawl is over when that of the first
+// page is.
 #include <apiary/coroutines/async_semaphore.hpp>
 #include <apiary/coroutines/readable.hpp>
 #include <apiary/coroutines/sleeping.hpp>
@@ -38,7 +39,8 @@ struct connection {
     connection& operator=(const connection&) = delete;
 };
 
-// It may lose against the timeout, and then ends after its parent: so it has its arguments by value, or of what outlives the pool.
+// It may lose against the timeout, and then ends after its parent: so it has its arguments by value, or of what
+// outlives the pool.
 co_task<std::string> get(world& w, std::uint16_t port, std::string path) {
     const connection c;
     sockaddr_in there{};

@@ -1,5 +1,5 @@
-// A web site of its own for the crawler, on a port that the system chooses: page k links to the pages 2k + 1 and 2k + 2, and page
-// 3 to one that is never answered.
+// A web site of its own for the crawler, on a port that the system chooses: page k links to the pages 2k + 1 and 2k +
+// 2, and page 3 to one that is never answered.
 #pragma once
 
 #include <arpa/inet.h>

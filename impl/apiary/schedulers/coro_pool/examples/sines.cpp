@@ -1,5 +1,5 @@
-// The seed's main program: 100 computations of sin · cos, spawned from main, on four workers. It sleeps for five seconds and
-// hopes; here the stop drains, and the report says what ran.
+// The seed's main program: 100 computations of sin · cos, spawned from main, on four workers. It sleeps for five
+// seconds and hopes; here the stop drains, and the report says what ran.
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 
 #include <atomic>

@@ -183,7 +183,8 @@ TEST(co_task, a_chain_of_a_million_arguments_that_never_begins_does_not_grow_the
     EXPECT_EQ(pool.report().cancelled, 1U);
 }
 
-// What a frame holds goes in the order of the language: the last member of an argument first, the frame that it holds too.
+// What a frame holds goes in the order of the language: the last member of an argument first, the frame that it holds
+// too.
 struct says_its_end {
     std::string* to;
     char name;
@@ -360,8 +361,8 @@ co_task<> awaits_a_temporary_in_a_condition(apiary::async_semaphore<>& s) {
     if (co_await s.acquire() == apiary::awaited::done) s.release();
 }
 
-// Whether the compiler misplaces its promise depends on its options. Where it does, the program ends at once, and does not go on
-// with a promise that lies elsewhere.
+// Whether the compiler misplaces its promise depends on its options. Where it does, the program ends at once, and does
+// not go on with a promise that lies elsewhere.
 TEST(co_task, a_promise_that_the_compiler_misplaces_ends_the_program) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(

@@ -1,5 +1,6 @@
-// How long a coroutine that is spawned from outside waits beside coroutines that spawn their successors, counted in those that
-// run before it. One worker on the test's own thread, and a clock that a coroutine moves. README.md has the bounds.
+// How long a coroutine that is spawned from outside waits beside coroutines that spawn their successors, counted in
+// those that run before it. One worker on the test's own thread, and a clock that a coroutine moves. README.md has the
+// bounds.
 #include <apiary/coroutines/channel.hpp>
 #include <apiary/schedulers/coro_pool/core.hpp>
 #include <apiary/schedulers/coro_pool/when_all.hpp>
@@ -28,8 +29,8 @@ using task = core_type::task<>;
 // As coro_pool has them.
 constexpr worker_parameters standard{.looks_before_sleep = 0, .naps = 0};
 
-// `crowd` coroutines that spawn their successors, each as long as `task_ns`; behind `head_start` of them `posts` come into the
-// crew's pool, as from another thread.
+// `crowd` coroutines that spawn their successors, each as long as `task_ns`; behind `head_start` of them `posts` come
+// into the crew's pool, as from another thread.
 class contest {
 public:
     contest(std::size_t crowd, std::int64_t task_ns, std::size_t head_start, std::size_t posts)
@@ -88,8 +89,8 @@ TEST(coro_fairness, beside_long_coroutines_all_posts_wait_for_one_of_them) {
     EXPECT_LE(waited.back(), 1U);
 }
 
-// A worker does not know at once that they are long. Behind the two looks the old end has its turn, then the pool, in which
-// some of the crowd are in front.
+// A worker does not know at once that they are long. After the two looks the old end has its turn, then the pool, in
+// which some of the crowd are in front.
 TEST(coro_fairness, beside_long_coroutines_that_have_just_begun_all_posts_wait_for_the_first_two_looks) {
     for (const std::size_t crowd : {1U, 2U, 4U}) {
         const auto waited = contest(crowd, standard.probe_ns * 10, 1, standard.pool_visits).waits();
@@ -98,14 +99,15 @@ TEST(coro_fairness, beside_long_coroutines_that_have_just_begun_all_posts_wait_f
     }
 }
 
-// One worker. A coroutine waits in the deque, branches wait in the worker's list, and the coroutines that make them go on.
+// One worker. A coroutine waits in the deque, branches wait in the worker's list, and the coroutines that make them go
+// on.
 class server {
 public:
     explicit server(std::size_t room) : values_(room), core_(1, standard) {
         EXPECT_TRUE(core_.spawn(serves()));
         core_.run_worker(0);
     }
-    // Behind so many branches.
+    // After so many branches.
     std::size_t spawned_first_ran = 0, forked_first_ran = 0;
     static constexpr std::size_t all = 10'000;
 
@@ -141,7 +143,8 @@ private:
 
 TEST(coro_fairness, what_waits_in_the_deque_and_the_oldest_branch_have_turns_beside_new_branches) {
     for (const std::size_t room : {0U, 1U, 16U}) {
-        // Each of the two has every other turn of the old end. A job forks no more than there is room for, and two that wait.
+        // Each of the two has every other turn of the old end. A job forks no more than there is room for, and two that
+        // wait.
         const std::size_t turn = (standard.global_probe_interval + 1) * (room + 2);
         const server s(room);
         EXPECT_LE(s.spawned_first_ran, 2 * turn) << room;

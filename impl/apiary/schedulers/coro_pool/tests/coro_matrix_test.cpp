@@ -1,6 +1,6 @@
-// What coroutines do, in each situation of their pool: stopped by a drain, by a cancel, its last owner gone, what runs throws, the
-// other pool stopped or not started. A table of uses times a table of situations, and for each cell the one answer that is allowed.
-// coro_memory_test.cpp has the column without memory.
+// What coroutines do, in each situation of their pool: stopped by a drain, by a cancel, its last owner gone, what runs
+// throws, the other pool stopped or not started. A table of uses times a table of situations, and for each cell the one
+// answer that is allowed. coro_memory_test.cpp has the column without memory.
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 #include <apiary/schedulers/coro_pool/when_any.hpp>
 
@@ -30,7 +30,8 @@ using apiary::coro_pool;
 using apiary::when_all;
 using apiary::when_any;
 
-// v a value, or accepted   o the coroutine's own exception   c wait_cancelled   f false: refused   l std::logic_error   p pool_stopped
+// v a value, or accepted   o the coroutine's own exception   c wait_cancelled   f false: refused   l std::logic_error
+// p pool_stopped
 using answer = char;
 
 struct thrown : std::exception {};
@@ -143,8 +144,9 @@ co_task<answer> stops(course& c) {
 }
 co_task<answer> starts(course& c) { co_return c.pool->start() ? 'v' : 'f'; }
 
-// d a drain was asked for   c a cancel   L the last owner lets go   t what runs throws   o the other pool is stopped   n it was not
-// started. A row has an answer for each; '-' where there is none, since the pool has gone that it would name.
+// d a drain was asked for   c a cancel   L the last owner lets go   t what runs throws   o the other pool is stopped
+// n it was not started. A row has an answer for each; '-' where there is none, since the pool has gone that it would
+// name.
 constexpr std::string_view situations[] = {"", "d", "c", "L", "t", "dt", "ct", "Lt", "o", "n", "oc"};
 struct use {
     const char* name;
@@ -273,7 +275,7 @@ TEST(coro_matrix, what_a_coroutine_awaits_and_forks_has_its_priority) {
         }
 }
 
-// From another thread. b before the start   s started   d behind a drain   c behind a cancel   D a drain, then a cancel
+// From another thread. b before the start   s started   d after a drain   c after a cancel   D a drain, then a cancel
 // B stopped and never started   t started, and what runs throws
 struct outside {
     const char* name;

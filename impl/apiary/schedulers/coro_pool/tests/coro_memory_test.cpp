@@ -85,8 +85,8 @@ TEST(coro_memory, few_heap_calls_when_frames_travel_between_workers) {
     EXPECT_LT(allocations_of(work), 1'000U);
 }
 
-// A thread keeps up to 63 blocks of a size. So four threads and 32 coroutines at a time have ten slabs of a size at most, however
-// many have run: the rest is the books of the depot and the line of the engine's pool.
+// A thread keeps up to 63 blocks of a size. So four threads and 32 coroutines at a time have ten slabs of a size at
+// most, however many have run: the rest is the books of the depot and the line of the engine's pool.
 TEST(coro_memory, heap_calls_follow_what_lives_at_a_time_and_not_what_has_run) {
     if (!storage::recycles) GTEST_SKIP() << "frames come from the heap under a sanitizer";
     coro_pool pool({.workers = 3});
@@ -238,8 +238,8 @@ TEST(coro_memory, a_pool_that_gets_no_memory_for_its_queue_runs_what_it_has_acce
     heap_is_empty = false;
 }
 
-// Each use of coroutines while the n-th allocation fails, for n from 0 until none does. Frames are larger than what is kept (2 KiB),
-// so that each is an allocation.
+// Each use of coroutines while the n-th allocation fails, for n from 0 until none does. Frames are larger than what is
+// kept (2 KiB), so that each is an allocation.
 struct uses {
     coro_pool& pool;
     std::shared_ptr<int> counted = std::make_shared<int>(0);

@@ -1,4 +1,5 @@
-// Coroutines of a coro_pool that await a channel, a mutex, a semaphore, times and descriptors; and a stop that cancels them.
+// Coroutines of a coro_pool that await a channel, a mutex, a semaphore, times and descriptors; and a stop that cancels
+// them.
 #include <apiary/coroutines/async_mutex.hpp>
 #include <apiary/coroutines/async_semaphore.hpp>
 #include <apiary/coroutines/channel.hpp>
@@ -142,8 +143,8 @@ TEST(coro_pool_awaits, a_stop_that_cancels) {
     for (const int fd : ends) ::close(fd);
 }
 
-// What a when_any of raw waits does, as its card says, and what to write instead. One worker: the sender ends first, and the
-// receiver was served by then.
+// What a when_any of raw waits does, as its card says, and what to write instead. One worker: the sender ends first,
+// and the receiver was served by then.
 struct served_and_lost {
     channel<int> c{1};
     async_semaphore<> s{0};

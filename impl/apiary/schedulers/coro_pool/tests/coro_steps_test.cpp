@@ -1,5 +1,5 @@
-// Two workers of a coroutine pool on the test's own thread, turn by turn: what a worker asks of the other one, offers, and takes;
-// and how long one looks on.
+// Two workers of a coroutine pool on the test's own thread, turn by turn: what a worker asks of the other one, offers,
+// and takes; and how long one looks on.
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 
 #include <gtest/gtest.h>

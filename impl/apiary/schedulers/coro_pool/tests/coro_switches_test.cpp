@@ -190,7 +190,7 @@ TEST(coro_switches, start_throws_where_a_processor_has_gone_and_the_pool_is_stop
     }).join();
 }
 
-// Behind start's look at the mask, before the second worker is bound. The first runs already.
+// After start's look at the mask, before the second worker is bound. The first runs already.
 TEST(coro_switches, start_throws_where_a_processor_goes_while_it_binds) {
     if (apiary::usable_processors().size() < 2) GTEST_SKIP() << "one processor";
     coro_pool pool({.workers = 2, .pinned = true});

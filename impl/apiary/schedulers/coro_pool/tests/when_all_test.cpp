@@ -1,4 +1,5 @@
-// when_all, co_scope, with_scope: every branch runs once, results and exceptions, also where branches are stolen or suspended.
+// when_all, co_scope, with_scope: every branch runs once, results and exceptions, also where branches are stolen or
+// suspended.
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 #include <apiary/testing/comes_true.hpp>
 

@@ -1,5 +1,5 @@
-// The law of help: a worker that waits for a stolen job runs descendants of that job and nothing else. What follows for locks and
-// for stacks.
+// The law of help: a worker that waits for a stolen job runs descendants of that job and nothing else. What follows for
+// locks and for stacks.
 #include <apiary/schedulers/fork_join/pool.hpp>
 #include <apiary/testing/comes_true.hpp>
 
@@ -33,7 +33,8 @@ void wait_for_an_idle_worker(const context& w) {
     while (!w.asked()) std::this_thread::yield();
 }
 
-// Worker A waits for a branch that B runs. A third branch is on offer at C, of no concern to A; it must stay there until B is through.
+// Worker A waits for a branch that B runs. A third branch is on offer at C, of no concern to A; it must stay there
+// until B is through.
 TEST(fork_join_help, a_waiting_worker_leaves_a_foreign_job_alone) {
     fork_join_pool pool({.workers = 3});
     std::atomic<bool> stolen = false, may_end = false;
@@ -68,8 +69,8 @@ TEST(fork_join_help, a_waiting_worker_leaves_a_foreign_job_alone) {
     first.join();
 }
 
-// What rayon's users meet (rayon #592): A holds a lock across a join, and a job of another root wants it. If A ran that, it would wait
-// for itself.
+// What rayon's users meet (rayon #592): A holds a lock across a join, and a job of another root wants it. If A ran
+// that, it would wait for itself.
 TEST(fork_join_help, a_lock_held_across_a_join_is_not_asked_for_below_it) {
     fork_join_pool pool({.workers = 3});
     std::mutex m;
@@ -269,7 +270,8 @@ TEST(fork_join_help, a_joiner_that_finds_nothing_sleeps_and_is_woken) {
     EXPECT_EQ(pool.counters().slept, 1U);
 }
 
-// One that looks on for 10 ms sleeps through no job of a tenth of that, but where the thief loses its processor meanwhile.
+// One that looks on for 10 ms sleeps through no job of a tenth of that, but where the thief loses its processor
+// meanwhile.
 TEST(fork_join_help, a_joiner_looks_on_for_as_long_as_it_lingers) {
     fork_join_pool pool({.workers = 2, .linger_ns = 10'000'000});
     for (int i = 0; i != 20; ++i) {
@@ -287,7 +289,8 @@ TEST(fork_join_help, a_joiner_looks_on_for_as_long_as_it_lingers) {
     EXPECT_LT(pool.counters().slept, 20U);
 }
 
-// The first sleeper that is woken takes a job that does not end. Its search is over by then: the next fork wakes the other one.
+// The first sleeper that is woken takes a job that does not end. Its search is over by then: the next fork wakes the
+// other one.
 TEST(fork_join_help, a_worker_that_was_woken_ends_its_search_before_the_job) {
     fork_join_pool pool({.workers = 3, .linger_ns = 0});
     while (pool.counters().parked < 3) std::this_thread::yield();
@@ -309,7 +312,8 @@ TEST(fork_join_help, a_worker_that_was_woken_ends_its_search_before_the_job) {
     });
 }
 
-// It sleeps for the end of the job, and is woken for a descendant of it: its own branch ends only when that has begun elsewhere.
+// It sleeps for the end of the job, and is woken for a descendant of it: its own branch ends only when that has begun
+// elsewhere.
 TEST(fork_join_help, a_joiner_that_sleeps_is_woken_for_a_descendant) {
     fork_join_pool pool({.workers = 2});
     for (int i = 0; i != 20; ++i) {

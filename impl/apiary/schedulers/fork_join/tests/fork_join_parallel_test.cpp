@@ -1,4 +1,5 @@
-// parallel_for and parallel_reduce: every index once, divided where a worker is idle; grains, bounds, exceptions, stops.
+// parallel_for and parallel_reduce: every index once, divided where a worker is idle; grains, bounds, exceptions,
+// stops.
 #include <apiary/schedulers/fork_join/parallel.hpp>
 #include <apiary/schedulers/fork_join/pool.hpp>
 #include <apiary/testing/comes_true.hpp>
@@ -98,7 +99,8 @@ TEST(parallel_for, knows_the_ends_of_its_type) {
     });
 }
 
-// The first index ends only when the last has begun: the loop is divided between two chunks, for the worker that is idle.
+// The first index ends only when the last has begun: the loop is divided between two chunks, for the worker that is
+// idle.
 TEST(parallel_for, divides_a_loop_that_is_under_way) {
     fork_join_pool pool({.workers = 2});
     for (int run = 0; run != 20; ++run) {
@@ -168,8 +170,9 @@ TEST(parallel_for, lets_an_exception_out_when_all_that_began_is_over) {
     }
 }
 
-// Indices of a loop that is divided between two workers, the first of each half at the same time. One of the two throws; the other
-// goes on only when the thrower's worker sleeps, which is behind all that it does about the exception.
+// Indices of a loop that is divided between two workers, the first of each half at the same time. One of the two
+// throws; the other goes on only when the thrower's worker sleeps, which is behind all that it does about the
+// exception.
 struct thrown_beside_another_half {
     static constexpr int indices = 10'000;
     fork_join_pool pool{{.workers = 2, .linger_ns = 0}};

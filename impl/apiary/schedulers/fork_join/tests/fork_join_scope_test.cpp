@@ -92,7 +92,8 @@ TEST(task_scope, hands_jobs_to_a_worker_that_asks_while_it_has_no_room) {
     });
 }
 
-// A job of the owner's ends when the thief has run one more, or is hungry: so the thief keeps pace, if the scope lets it.
+// A job of the owner's ends when the thief has run one more, or is hungry: so the thief keeps pace, if the scope lets
+// it.
 TEST(task_scope, shares_as_many_jobs_as_there_are_however_small_its_room) {
     fork_join_pool pool({.workers = 2});
     constexpr int jobs = 200;

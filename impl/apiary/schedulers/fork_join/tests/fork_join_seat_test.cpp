@@ -208,7 +208,8 @@ TEST(fork_join_seat, a_worker_of_another_pool_sits_and_is_that_worker_again) {
     });
 }
 
-// Its own pool has nobody else to run the innermost call. Where that is not a plain one, the thread waits for ever: it is left alone.
+// Its own pool has nobody else to run the innermost call. Where that is not a plain one, the thread waits for ever: it
+// is left alone.
 TEST(fork_join_seat, a_worker_that_sits_in_another_pool_calls_its_own_plainly) {
     struct pools {
         fork_join_pool one{{.workers = 1}}, other{{.workers = 1, .callers = 1}}, third{{.workers = 1, .callers = 1}};

@@ -1,6 +1,7 @@
-// Scopes, loops and forks in each situation: stopped before, meanwhile and by a job, full, stolen, thrown once and twice, too deep,
-// left by an exception, destroyed without a wait, used again, and two of these at once. Two workers without threads: the thief looks
-// when the script says so, and runs what it takes to its end. So each cell has one answer.
+// Scopes, loops and forks in each situation: stopped before, meanwhile and by a job, full, stolen, thrown once and
+// twice, too deep, left by an exception, destroyed without a wait, used again, and two of these at once. Two workers
+// without threads: the thief looks when the script says so, and runs what it takes to its end. So each cell has one
+// answer.
 #include <apiary/schedulers/fork_join/parallel.hpp>
 #include <apiary/schedulers/fork_join/task_scope.hpp>
 
@@ -50,8 +51,8 @@ struct two_workers {
     std::array<context, 2> contexts;
 };
 
-// What has run, in order, by number; and what was answered: y all had their turn, n a stop came first, the number of what threw,
-// d too deep.
+// What has run, in order, by number; and what was answered: y all had their turn, n a stop came first, the number of
+// what threw, d too deep.
 struct record {
     std::string ran, answers;
 };
@@ -69,8 +70,8 @@ struct situation {
 void PrintTo(const situation& s, std::ostream* out) { *out << s.script; }
 std::string name_of(const testing::TestParamInfo<situation>& s) { return s.param.name; }
 
-// a a job   t one that throws   h one that asks for the stop   s stop   T the thief looks   w wait   x the function is left by an
-// exception   K the stack is at its end   k it is not
+// a a job   t one that throws   h one that asks for the stop   s stop   T the thief looks   w wait   x the function is
+// left by an exception   K the stack is at its end   k it is not
 const situation of_scopes[] = {
     {"nothing", "w", "", "y", 0},
     {"two", "aaw", "10", "y", 0},
@@ -182,8 +183,8 @@ TEST_P(scope_matrix, gives_the_one_answer_that_is_allowed_and_keeps_nothing) {
 }
 INSTANTIATE_TEST_SUITE_P(each, scope_matrix, testing::ValuesIn(of_scopes), name_of);
 
-// Loops over 0 … 3, one at a time: a stop before (s); and at an index, behind its number: h it asks for the stop, t it throws, T the
-// thief looks. 4: chunks of four. e: no index. Divided once: the list begins with a request.
+// Loops over 0 … 3, one at a time: a stop before (s); and at an index, behind its number: h it asks for the stop, t it
+// throws, T the thief looks. 4: chunks of four. e: no index. Divided once: the list begins with a request.
 const situation of_loops[] = {
     {"all", "", "0123", "y", 0},
     {"no_index", "e", "", "y", 0},
