@@ -95,6 +95,14 @@ INNOCENT = (  # what b.rs may say without needing a.rs
 )
 
 
+class Where(unittest.TestCase):
+    def test_no_test_stands_where_check_builds_none(self) -> None:
+        """It asks cargo for those of the library and of tests/: a program is too short to have one, and no comment holds an example."""
+        for path in sorted((REAL_ROOT / "tokio_baseline" / "src").rglob("*.rs")):
+            found = re.findall(r"#\[test\]" if path.parent.name == "bin" else r"^\s*//[/!].*```", path.read_text(), re.M)
+            self.assertEqual(found, [], path)
+
+
 class Reading(unittest.TestCase):
     """Of small crates made for it."""
 

@@ -129,8 +129,9 @@ def run_rust() -> tuple[bool, list[str], list[str]]:
         tested, files = repo.RUST / "target" / "tested", building.rust_files("tests")
         building.touch_differing([tested], files)
         closing, passed, text = [], True, ""
-        # The tests of a feature have its name, and stand in files that ask for it; Tokio's are of the Tokio that is raced.
-        for words in ([], *(["--features", name, *tests_of(name), name] for name in building.crate().get("features", {}))):
+        # The library's tests, and the files of tests, not the programs: those have none, and would be built twice. The tests of a
+        # feature have its name, and stand in files that ask for it; Tokio's are of the Tokio that is raced.
+        for words in (["--lib", "--test", "*"], *(["--features", name, *tests_of(name), name] for name in building.crate().get("features", {}))):
             done = building.cargo(progress, "test", "--profile", "checked", *words)
             lines, text = closing_lines(done.out, CARGO_CLOSING), done.out
             closing += lines
