@@ -1,11 +1,11 @@
-// A whole coro_pool, from its constructor to its destructor: its threads are the check's (modelled_threads.hpp).
+// A whole coro_pool, from its constructor to its destructor: its threads are the check's (<apiary/model_check/modelled_threads.hpp>).
 #include <array>
 
+#include <apiary/model_check/modelled_threads.hpp>
 #include <apiary/model_check/register.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 
 #include "../../workers/handshake.hpp"
-#include "../../workers/modelled_threads.hpp"
 
 namespace coro_pool_check {
 namespace {

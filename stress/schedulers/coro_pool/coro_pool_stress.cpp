@@ -134,7 +134,7 @@ struct tree {
             const auto [x, y] = co_await when_all(left(*this, node, depth, copy), grow(2 * node + 1, depth - 1));
             sum = x + y;
         } else {
-            co_outcome<std::uint64_t> x, y;
+            co_outcome<std::uint64_t, chaos_sync> x, y;
             co_await apiary::with_scope<chaos_sync>([&](scope& branches) -> task<> {
                 branches.fork(left(*this, node, depth, copy), x);
                 branches.fork(grow(2 * node + 1, depth - 1), y);
