@@ -2,10 +2,10 @@
 //
 //     task_graph_long_run [--tasks N] [--workers N] [--window N]
 //
-// Each task has an output of 8 to 104 bytes and two producers, one near and one up to 1,000 back, which may have gone. Prints a
-// line each second while it submits: what was submitted and begun, and the memory of the process. Behind a tenth of the tasks all
-// of that is in use that ever will be: a megabyte more at the end is an error, and so is a task that was not consumed or a
-// result that is not that of a loop.
+// Each task has an output of 8 to 104 bytes and two producers, one near and one up to 1,000 back, which may have
+// gone. Prints a line each second while it submits: what was submitted and begun, and the memory of the process.
+// After a tenth of the tasks all of that is in use that ever will be: a megabyte more at the end is an error, and so
+// is a task that was not consumed or a result that is not that of a loop.
 #include <apiary/schedulers/task_graph/task_graph.hpp>
 
 #include <algorithm>
@@ -75,7 +75,8 @@ int stream(int argc, char** argv) {
     }
     constexpr std::uint64_t reach = 1024;
     std::array<std::uint64_t, 2 * reach> expected{};
-    // Twice the window and the reach: a cell is written again when the task that wrote it before has long been consumed.
+    // Twice the window and the reach: a cell is written again when the task that wrote it before has long been
+    // consumed.
     std::vector<std::uint64_t> value(std::bit_ceil(2 * (window + reach)));
     apiary::task_graph g({.workers = {workers}, .window = window});
     const std::int64_t from = g.now_ns();

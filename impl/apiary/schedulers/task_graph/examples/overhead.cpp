@@ -1,11 +1,12 @@
-// What a task costs beside its kernel: chain, wavefront and random graph with kernels of a few instructions, each built and run.
+// What a task costs beside its kernel: chain, wavefront and random graph with kernels of a few instructions, each
+// built and run.
 //
 //     task_graph_overhead [--workers N] [--window N] [--rounds N] [--size N] [--policy NAME] [--at-once N]
 //                         [--window-most N]
 //
-// Prints the median over the rounds, ns a task, from before the first submit to the end of wait(). The submitter is a worker, too:
-// --workers 0 is one thread, --workers 1 two. Every answer is compared with that of a loop. Measures nothing by itself that is to be
-// believed: bench/ does. As a test it has one small round.
+// Prints the median over the rounds, ns a task, from before the first submit to the end of wait(). The submitter is a
+// worker, too: --workers 0 is one thread, --workers 1 two. Every answer is compared with that of a loop. Measures
+// nothing by itself that is to be believed: bench/ does. As a test it has one small round.
 #include <apiary/schedulers/task_graph/task_graph.hpp>
 
 #include <algorithm>

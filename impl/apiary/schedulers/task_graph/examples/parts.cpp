@@ -1,9 +1,10 @@
-// What the steps cost that a task is made of, beside what the seed estimates of them (README.md, "The seed's estimates").
+// What the steps cost that a task is made of, beside what the seed estimates of them (README.md, "The seed's
+// estimates").
 //
 //     task_graph_parts [--rounds N]
 //
-// Median over the rounds, ns for each; two threads where it says so. A cycle is what a loop of dependent additions takes. As a
-// test it has one round.
+// Median over the rounds, ns for each; two threads where it says so. A cycle is what a loop of dependent additions
+// takes. As a test it has one round.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

@@ -65,8 +65,9 @@ private:
     std::uint64_t state_;
 };
 
-// Submits it and compares. Each task writes a cell of its own, which its consumers read: plain data, so that a race detector sees an
-// order that is missing. Where a task has an output, it fills that, and its consumers look at it, too. Calls wrong(what).
+// Submits it and compares. Each task writes a cell of its own, which its consumers read: plain data, so that a race
+// detector sees an order that is missing. Where a task has an output, it fills that, and its consumers look at it,
+// too. Calls wrong(what).
 template <class Graph, class Wrong>
 void run_and_compare(Graph& g, const random_graph& graph, bool with_scopes, Wrong wrong) {
     std::vector<std::uint64_t> hash(graph.nodes.size());

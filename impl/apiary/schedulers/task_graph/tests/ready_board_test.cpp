@@ -81,7 +81,8 @@ TEST(ready_board, gives_nothing_to_a_worker_that_has_withdrawn) {
 }
 
 TEST(ready_board, keeps_the_order_of_the_others_when_one_withdraws) {
-    std::vector<unsigned> workers{0, 1, 2, 3, 4, 5};  // in the order in which they become idle; each has worked its number
+    // in the order in which they become idle; each has worked its number
+    std::vector<unsigned> workers{0, 1, 2, 3, 4, 5};
     do {
         for (const unsigned leaves : workers) {
             ready_board<task> board(ready_policy::min_clock);

@@ -1,7 +1,7 @@
 // Each call of a graph in each situation: empty, stopped before, stopped or cancelled meanwhile, full, kept full by a
-// scope, grown, without memory, destroyed with tasks that have not run. A table of situations times a list of calls: for
-// each cell the one answer that is allowed. Then the graph must still work, and has run, cancelled and forgotten what it
-// had to, and nothing else.
+// scope, grown, without memory, destroyed with tasks that have not run. A table of situations times a list of calls:
+// for each cell the one answer that is allowed. Then the graph must still work, and has run, cancelled and forgotten
+// what it had to, and nothing else.
 #include <apiary/schedulers/task_graph/task_graph.hpp>
 
 #include <gtest/gtest.h>
@@ -141,7 +141,8 @@ std::vector<cell> cells() {
             for (const unsigned workers : {0U, 1U})
                 for (const ready_policy policy : {ready_policy::locality, ready_policy::min_clock}) {
                     if (s.answers[call] == '-') continue;
-                    // No thread may find out about a failure without memory; and none throws where the submitter has none.
+                    // No thread may find out about a failure without memory; and none throws where the submitter has
+                    // none.
                     if (std::string_view(s.script).ends_with('M') && calls[call] == 'x' && workers == 0) continue;
                     all.push_back({&s, call, workers, policy});
                 }
