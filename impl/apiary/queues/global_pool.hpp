@@ -84,11 +84,10 @@ public:
     // Refuses every later push. The nodes inside can still be taken. Idempotent.
     void close() noexcept {
         const typename Sync::lock held(takers_);
-        Node* const newest = incoming_.close_chain();
         if (ready_.empty())
-            receive(newest);
+            receive(incoming_.close_chain());
         else
-            keep_linked(newest);
+            keep_linked(incoming_.close_chain());
         publish_ready();
     }
 

@@ -264,7 +264,7 @@ def candidates(file: str, source: str) -> list[Mutant]:
         for old, new in (("++", "--"), ("--", "++"), (" += ", " -= "), (" -= ", " += ")):
             if plain and not (old == " += " and appends(text, flat)) and (flat.startswith(old) if old in ("++", "--") else without_brackets(flat).count(old) == 1):
                 add(s.start, s.end, "statement", "turned round", flat.replace(old, new, 1))
-        for old, new in (("notify_all", "notify_one"), ("wake_all(", "wake_one("), ("push_front(", "push_back("),
+        for old, new in (("notify_all", "notify_one"), ("_.wake_all(", "_.wake_one("), ("push_front(", "push_back("),
                          ("push_back(", "push_front(")):
             # A list whose front nobody pushes to may have none, as a vector has.
             pushed = re.search(r"(\w+(?:\.|->))push_back\(", flat) if old == "push_back(" else None
