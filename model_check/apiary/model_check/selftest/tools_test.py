@@ -25,8 +25,8 @@ class Tools(unittest.TestCase):
     def test_the_sources_name_whatever_the_programs_hold(self):
         """So that a list of an unbuilt tree lacks nothing, and no name that exists is refused."""
         sys.path.insert(0, str(ROOT / "scripts"))
-        from apiary_cli.base import known
-        names, begun = known.checks()
+        from apiary_cli.base import source_names
+        names, begun = source_names.checks()
         code, said = apiary("prove", "--list")
         held = [line.split()[1] for line in said.splitlines() if line.split()[0] in ("litmus", "check", "exhibit")]
         self.assertGreater(len(held), 500, said)
