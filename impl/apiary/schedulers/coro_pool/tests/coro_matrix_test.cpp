@@ -193,7 +193,7 @@ std::vector<cell> cells() {
     return all;
 }
 
-co_task<> plays(course& c, std::unique_ptr<coro_pool> owner, const cell& of, std::promise<answer>& told) {
+co_task<> plays(course& c, std::unique_ptr<coro_pool> owner, cell of, std::promise<answer>& told) {
     for (const char what : situations[of.in]) {
         if (what == 'd') c.pool->request_stop(co_stop::drain);
         if (what == 'c') c.pool->request_stop(co_stop::cancel);
