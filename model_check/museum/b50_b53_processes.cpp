@@ -70,7 +70,7 @@ struct two_that_play {
     }
     void before() {
         basic_process_config<Sync> c;
-        c.parameters = few_choices;
+        c.parameters = handshake_parameters;
         c.parameters.global_probe_interval = Interval;
         core = std::make_unique<core_type>(1, c);
         players = {spawn(0), spawn(1)};

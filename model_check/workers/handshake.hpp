@@ -1,5 +1,5 @@
-// What every check of one handshake of workers needs, whatever their scheduler: numbers that leave few behaviours, and a driver
-// that says when it blocks.
+// What every check of one handshake of workers needs, whatever their scheduler: a driver that says when it blocks. The parameters
+// that leave few behaviours come with <apiary/model_check/modelled_threads.hpp>.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace apiary::model {
 
-// Says when it blocks for the first time, so that others can begin behind that.
+// Says when it blocks for the first time, so that others can begin after that.
 template <class Sync>
 class announcing_driver : public parker_driver<Sync, typename Sync::parker> {
     using base = parker_driver<Sync, typename Sync::parker>;

@@ -1,4 +1,4 @@
-// local_queue: the queue of one worker's ready tasks, behind the same calls whichever queue it is. ready_work puts a
+// local_queue: gives the queue of one worker's ready tasks the same calls, whichever queue it is. ready_work puts a
 // slot in front of it.
 //
 // When to use it. Through ready_work, whose `Queue` names it: chase_lev_deque, steal_half_queue, or one with the

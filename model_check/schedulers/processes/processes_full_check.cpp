@@ -23,7 +23,7 @@ struct circle_of_two : processes_scenario<Sync, 2, 0> {
 
     void before() {
         typename circle_of_two::config_type c;
-        c.parameters = model::few_choices;
+        c.parameters = model::handshake_parameters;
         c.on_full_circle = [this](const std::vector<pid>& circle) {
             ++named;
             Sync::law(circle.size() == 2 && circle[0] != circle[1], "a circle of two has other names");

@@ -9,7 +9,7 @@ namespace processes_gone_check {
 namespace {
 
 using namespace apiary;
-using model::few_choices;
+using model::handshake_parameters;
 using model::seen;
 using model::watched;
 
@@ -25,7 +25,7 @@ struct goes_behind_the_wait {
     seen s;
 
     void make(body first, basic_process_config<Sync> c = {}) {
-        c.parameters = few_choices;
+        c.parameters = handshake_parameters;
         core = Sync::template create<core_type>(1U, c);
         (void)core->spawn(
             std::make_unique<watched<Sync>>(s, std::move(first), [](event&, output& out) { out.finish(); }));

@@ -7,20 +7,12 @@
 #include <functional>
 #include <memory>
 
+#include <apiary/model_check/modelled_threads.hpp>
 #include <apiary/model_check/register.hpp>
 #include <apiary/schedulers/processes/process_core.hpp>
 #include <apiary/workers/parameters.hpp>
 
 namespace apiary::model {
-
-constexpr worker_parameters few_choices{.local_budget = 1,
-                                        .global_batch = 2,
-                                        .pool_visits = 1,
-                                        .global_probe_interval = 3,
-                                        .steal_rounds = 1,
-                                        .looks_before_sleep = 0,
-                                        .naps = 0,
-                                        .search_ns = worker_parameters::for_ever};
 
 // The oracle's counts are std::atomic, which is no part of what is checked.
 struct seen {
@@ -97,7 +89,7 @@ struct processes_scenario {
 
     void make() {
         config_type c;
-        c.parameters = few_choices;
+        c.parameters = handshake_parameters;
         c.handlers[1] = [](core_type&, basic_command<Sync>&&) {};
         c.on_dead_letter = [this](pid, dead_letter, event&) { ++letters; };
         core = std::make_unique<core_type>(Workers, c);

@@ -8,7 +8,7 @@
 // that waits for the outside (epoll, files), or that loops without an operation of the policy: the machine never gets it
 // back.
 //
-// What an operation costs: prices.hpp; where lines are: lines.hpp. What is not modelled: README.md of bench/virtual.
+// prices.hpp has the cost of an operation, lines.hpp the places of lines. The README of bench/virtual says what is not modelled.
 //
 // Threads. One thread of the host. One machine at a time.
 // Errors.  run throws: the first exception that left a thread; virtual_deadlock; virtual_time_up. After any of these the

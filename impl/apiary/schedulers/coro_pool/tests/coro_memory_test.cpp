@@ -329,7 +329,7 @@ TEST(coro_memory, each_use_without_memory_for_each_of_its_allocations_throws_and
             result = sync_wait(pool, without_the_nth(u, does, n));
             failed += result == -1 ? 1 : 0;
             pool.stop();
-            EXPECT_EQ(u.counted.use_count(), 1) << "a frame is left, behind the allocation " << n;
+            EXPECT_EQ(u.counted.use_count(), 1) << "a frame is left after the failure of allocation " << n;
             const auto r = pool.report();
             EXPECT_EQ(r.living, 0U);
             EXPECT_TRUE(r.names.empty());

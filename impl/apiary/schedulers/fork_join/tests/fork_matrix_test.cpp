@@ -183,7 +183,7 @@ TEST_P(scope_matrix, gives_the_one_answer_that_is_allowed_and_keeps_nothing) {
 }
 INSTANTIATE_TEST_SUITE_P(each, scope_matrix, testing::ValuesIn(of_scopes), name_of);
 
-// Loops over 0 … 3, one at a time: a stop before (s); and at an index, behind its number: h it asks for the stop, t it
+// Loops over 0 … 3, one at a time: a stop before (s); and at an index, after its number: h it asks for the stop, t it
 // throws, T the thief looks. 4: chunks of four. e: no index. Divided once: the list begins with a request.
 const situation of_loops[] = {
     {"all", "", "0123", "y", 0},
