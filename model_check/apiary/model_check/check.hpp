@@ -64,6 +64,13 @@ inline constexpr std::array<const char*, 4> law_kinds{"check", "race", "deadlock
 inline constexpr const char *recheck_prefix = "recheck:", *recheck_kept = "kept", *recheck_left_out = "dropped";
 
 // What to run and how far. Zero means the engine's own default.
+// One operation of the source gets another order, in all that was compiled of it: a template's instances, copies inlined.
+struct order_change {
+    std::string site;     // "file:line:operation" or "file:line:column:operation"; a failure order ends in ".failure"
+    std::string written;  // the order that it has in the source: two operations of one line may differ by it
+    std::string to;
+};
+
 struct search_options {
     search_mode mode = search_mode::standard;
     std::uint64_t seed = 1;
@@ -84,6 +91,7 @@ struct search_options {
     // Mutation: the site to weaken, "file:line:column:operation", and the order it gets ("relaxed", "acquire",
     // "release", "acq_rel", "dropped"); or "recheck:NAME" and "dropped".
     std::string mutate_site, mutate_order;
+    std::vector<order_change> changes;  // explorer: any number of orders at once, beside that one
 };
 
 struct [[nodiscard]] verdict {

@@ -107,13 +107,23 @@ int main(int argc, char** argv) {
     std::string error;
     if (!select(c, tasks, error)) return nonsense(error);
 
-    if (!c.mutate_all.empty()) return mutate_all(tasks, c.search, c.timeout_seconds, c.mutate_all, std::cout);
-
-    std::ofstream file;
+    std::ofstream file, patch;
     if (!c.json_file.empty() && c.json_file != "-") {
         file.open(c.json_file);
         if (!file) return nonsense("cannot write '" + c.json_file + "'");
     }
+    if (!c.patch_file.empty()) {
+        patch.open(c.patch_file);
+        if (!patch) return nonsense("cannot write '" + c.patch_file + "'");
+    }
+    if (!c.mutate_all.empty()) {
+        std::ostream no_table(nullptr);
+        const bool json_alone = c.json_file == "-";
+        const mutation_request asked{c.mutate_all, c.json_file.empty() ? nullptr : json_alone ? &std::cout : &file,
+                                     c.patch_file.empty() ? nullptr : &patch};
+        return mutate_all(tasks, c.search, c.timeout_seconds, asked, json_alone ? no_table : std::cout);
+    }
+
     std::ofstream page;
     if (!c.html_file.empty()) {
         page.open(c.html_file);

@@ -163,7 +163,10 @@ command parse(int argc, const char* const* argv) {
          "leaves one source out of a sleeper's last look");
     app.add_option("--mutate-all", c.mutate_all,
                    "FILE: weakens every operation of FILE (a part of its name) by each legal step, one at a time, and "
-                   "runs the checks that execute it; a table; red when one survives");
+                   "runs the checks that execute it; a table; red when one survives. Then which orders are needed, "
+                   "free (alone, and all together) or never reached; where a check is red, which order is missing. "
+                   "--json FILE has these words, too");
+    app.add_option("--patch", c.patch_file, "FILE: of --mutate-all, a diff that gives each operation the order advised");
     app.add_option("--replay", o.replay, "TOKEN: runs the one execution of a failure again and prints it");
     on("--trace", c.show_traces, "prints the trace of every failure, the expected ones too");
     on("--no-trace", o.traceless, "a failure is told as it was found: no search for a shorter one, no trace");
@@ -192,6 +195,7 @@ command parse(int argc, const char* const* argv) {
         c.error = "--estimate is of the exhaustive search; a hunting mode ends by its budget: leave out --mode";
     if (!c.mutate_all.empty() && (!o.mutate_site.empty() || !o.replay.empty()))
         c.error = "--mutate-all runs every mutation by itself; leave out --mutate and --replay";
+    if (!c.patch_file.empty() && c.mutate_all.empty()) c.error = "--patch needs --mutate-all FILE beside it";
     if (!o.replay.empty() && c.names.size() != 1) c.error = "--replay runs one execution of one check; name that check";
     return c;
 }

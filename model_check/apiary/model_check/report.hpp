@@ -8,6 +8,9 @@
 
 namespace apiary::model {
 
+// Filled with spaces, and two more.
+std::string table_cell(std::string text, std::size_t width);
+
 std::string list_text(const std::vector<check_entry>& checks);
 std::string list_json(const std::vector<check_entry>& checks);
 

@@ -15,6 +15,7 @@ extern "C" const bool apiary_allows_assembly, apiary_sees_values;  // image_begi
 
 namespace apiary::model::as_it_is {
 
+void compiled_is_linked();
 void heap_is_linked();
 void threads_are_linked();
 void kernel_is_linked();
@@ -38,6 +39,7 @@ void told_that_it_shows() { instrumentation_shows = true; }
 
 verdict run(const scenario& s, const search_options& options) {
     longest_loop = options.loop_seconds;
+    compiled_is_linked();
     heap_is_linked();
     threads_are_linked();
     kernel_is_linked();

@@ -124,6 +124,7 @@ bool searcher::possible() {
                     "'; it can be relaxed, acquire, release, acq_rel, seq_cst or dropped";
         return false;
     }
+    engine_.sites().change(options_.changes);
     if (program_.threads > max_threads) {
         v_.reason = "the explorer takes at most " + std::to_string(max_threads) + " threads";
         return false;

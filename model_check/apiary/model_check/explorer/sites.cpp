@@ -47,10 +47,14 @@ std::uint32_t site_table::intern(const std::source_location& at, const char* ope
     const bool named =
         info.name == mutated_ || (!failure && !mutated_.empty() && info.name.rfind(mutated_ + ":", 0) == 0);
     if (named && order != no_order && can_have(operation_of(info.name), mutated_to_)) {
-        info.mutated = true;
-        info.effective = mutated_order_;
-        info.dropped = mutated_drop_;
+        give_order(info, mutated_to_);
         mutation_seen_ = true;
+    } else if (order != no_order && !changes_.empty()) {
+        const std::string_view name = info.name;
+        const std::string without_column =
+            std::string(name.substr(0, name.rfind(':', name.rfind(':') - 1))) + std::string(name.substr(name.rfind(':')));
+        for (const order_change& c : changes_)
+            if ((c.site == name || c.site == without_column) && c.written == order_name(order)) give_order(info, c.to);
     }
     // One file may come under two pointers, from two translation units; the name decides.
     std::uint32_t id = 0;
@@ -86,17 +90,18 @@ bool site_table::recheck(const char* name) {
     return at->second;
 }
 
+void site_table::give_order(site_info& info, const std::string& order) const {
+    info.mutated = true;
+    info.dropped = order == "dropped";
+    info.effective = 0;
+    for (std::size_t i = 0; i < light_order; ++i)
+        if (order == names[i]) info.effective = static_cast<std::uint8_t>(i);
+}
+
 bool site_table::mutate(const std::string& name, const std::string& order) {
     mutated_ = name;
     mutated_to_ = order;
-    mutated_drop_ = order == "dropped";
-    if (mutated_drop_) return true;
-    for (std::size_t i = 0; i < light_order; ++i)
-        if (order == names[i]) {
-            mutated_order_ = static_cast<std::uint8_t>(i);
-            return true;
-        }
-    return false;
+    return is_order(order);
 }
 
 std::map<std::string, std::string> site_table::executed() const {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <apiary/model_check/check.hpp>
+
 namespace apiary::model::explorer {
 
 const char* order_name(unsigned order);
@@ -42,6 +44,8 @@ public:
     // Gives the named site another order ("relaxed", …, "dropped"). False: no such order.
     bool mutate(const std::string& name, const std::string& order);
     [[nodiscard]] bool mutation_seen() const { return mutation_seen_; }
+    // Any number of operations get other orders. Before the first operation runs.
+    void change(std::vector<order_change> changes) { changes_ = std::move(changes); }
     [[nodiscard]] std::map<std::string, std::string> executed() const;
 
     // The order an operation written with `order` gets.
@@ -50,6 +54,7 @@ public:
     }
 
 private:
+    void give_order(site_info& info, const std::string& order) const;
     [[nodiscard]] std::size_t bucket(std::uint64_t key, const char* file) const;
     struct entry {
         const char* file;
@@ -62,8 +67,8 @@ private:
     std::size_t used_ = 0;
     std::map<std::string, bool, std::less<>> rechecks_;  // "recheck:NAME" -> looked at
     std::string mutated_, mutated_to_;
-    std::uint8_t mutated_order_ = 0;
-    bool mutated_drop_ = false, mutation_seen_ = false;
+    bool mutation_seen_ = false;
+    std::vector<order_change> changes_;
 };
 
 }  // namespace apiary::model::explorer

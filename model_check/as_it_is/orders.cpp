@@ -1,0 +1,51 @@
+// Which orders of unmodified code are needed: what the advice of --mutate-all is shown and tested on (orders_test.py).
+#include <apiary/check.hpp>
+
+#include <thread>
+
+#include "textbook_queues.hpp"
+
+APIARY_SCENARIO(bounded_queue_hands_over, "ring_hands_over_weakly") {
+    textbook::bounded_queue<int, 2> q;
+    std::jthread producer([&] {
+        for (int i = 1; i != 4; ++i) (void)q.try_push(i);
+    });
+    std::jthread consumer([&] {
+        int last = 0;
+        for (int i = 0, x = 0; i != 2; ++i)
+            if (q.try_pop(x)) {
+                apiary::check(x > last, "values come in the order of their pushes");
+                last = x;
+            }
+    });
+}
+
+APIARY_SCENARIO(bounded_queue_of_two_producers, "ring_hands_over_weakly") {
+    textbook::bounded_queue<int, 2> q;
+    {
+        std::jthread one([&] { (void)q.try_push(1); }), two([&] { (void)q.try_push(2); });
+    }
+    int x = 0, y = 0;
+    apiary::check(q.try_pop(x) && q.try_pop(y) && x + y == 3, "both values are there, once each");
+}
+
+APIARY_SCENARIO(bounded_queue_of_two_consumers, "ring_hands_over_weakly") {
+    textbook::bounded_queue<int, 2> q;
+    int x = 0, y = 0;
+    bool first = false, second = false;
+    {
+        std::jthread one([&] { first = q.try_pop(x); }), two([&] { second = q.try_pop(y) && q.try_push(3); });
+        (void)q.try_push(1);
+        (void)q.try_push(2);
+    }
+    apiary::check(!(first && second) || x != y, "no value is taken twice");
+}
+
+APIARY_FAILING_SCENARIO(ring_hands_over_weakly, "data race") {
+    textbook::ring_with_a_weak_order<int, 2> q;
+    std::jthread producer([&] { (void)q.try_push(1); });
+    std::jthread consumer([&] {
+        int x = 0;
+        if (q.try_pop(x)) apiary::check(x == 1, "what was pushed comes out");
+    });
+}
