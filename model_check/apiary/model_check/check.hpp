@@ -33,6 +33,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace apiary::model {
@@ -85,6 +86,8 @@ struct search_options {
     bool estimate = false;             // explorer: says how large the exhaustive search may be, before it starts
     bool traceless = false;            // a failure is told as found: no shorter one is looked for, no trace is drawn
     bool plain_races_relaxed = false;  // of code as it is: a plain race is gone on from, and the bound says so
+    // Of code as it is: the one race that is looked for, as two places "path/queue.hpp:12". All others are gone on from.
+    std::pair<std::string, std::string> race_in_question;
     unsigned loop_seconds = 5;  // of code as it is: processor time in plain instructions, then it is an endless loop
     bool progress = false;      // explorer: a line on stderr every two seconds
     std::string label;          // what those lines call the check

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <apiary/model_check/arbitrate.hpp>
 #include <apiary/model_check/html_report.hpp>
 #include <apiary/model_check/mutate_all.hpp>
 #include <apiary/model_check/options.hpp>
@@ -115,6 +116,12 @@ int main(int argc, char** argv) {
     if (!c.patch_file.empty()) {
         patch.open(c.patch_file);
         if (!patch) return nonsense("cannot write '" + c.patch_file + "'");
+    }
+    if (!c.arbitrate.empty()) {
+        std::ifstream report;
+        if (c.arbitrate != "-") report.open(c.arbitrate);
+        if (c.arbitrate != "-" && !report) return nonsense("cannot read '" + c.arbitrate + "'");
+        return arbitrate(tasks, c.search, c.timeout_seconds, c.arbitrate == "-" ? std::cin : report, argv[0], std::cout);
     }
     if (!c.mutate_all.empty()) {
         std::ostream no_table(nullptr);

@@ -166,6 +166,10 @@ command parse(int argc, const char* const* argv) {
                    "runs the checks that execute it; a table; red when one survives. Then which orders are needed, "
                    "free (alone, and all together) or never reached; where a check is red, which order is missing. "
                    "--json FILE has these words, too");
+    app.add_option("--arbitrate", c.arbitrate,
+                   "REPORT: the text of a ThreadSanitizer report, - is standard input: whether the scenarios, with exact "
+                   "fences, have that race; exit: 0 none within the bound, and what keeps the places apart; 1 a race, with "
+                   "its table; 3 undecided, and why");
     app.add_option("--patch", c.patch_file, "FILE: of --mutate-all, a diff that gives each operation the order advised");
     app.add_option("--replay", o.replay, "TOKEN: runs the one execution of a failure again and prints it");
     on("--trace", c.show_traces, "prints the trace of every failure, the expected ones too");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include <apiary/model_check/compiled_operations.hpp>
 #include <apiary/model_check/orders.hpp>
 #include <apiary/model_check/report.hpp>
 
@@ -40,7 +41,7 @@ std::vector<task> of_the_explorer(std::vector<task> tasks) {
     return tasks;
 }
 
-compiled_operations& compiled() {
+compiled_operations& source_of_compiled() {
     static compiled_operations source = nullptr;
     return source;
 }
@@ -127,15 +128,25 @@ std::vector<order_advice> missing_orders(const std::vector<ordered_operation>& o
     return all;
 }
 
-void tell_compiled_operations(compiled_operations source) { compiled() = source; }
+void tell_compiled_operations(compiled_operations source) { source_of_compiled() = source; }
+
+const std::vector<std::string>& compiled_here() {
+    static const std::vector<std::string> all = source_of_compiled() == nullptr ? std::vector<std::string>() : source_of_compiled()();
+    return all;
+}
+
+bool is_compiled_place(std::string_view place) {
+    return std::ranges::any_of(compiled_here(), [&](const std::string& site) {
+        return same_place(std::string_view(site).substr(0, site.rfind(':')), place);
+    });
+}
 
 std::vector<order_advice> unreached(const std::vector<ordered_operation>& operations, const std::string& file) {
     std::vector<order_advice> all;
-    if (compiled() == nullptr) return all;
     std::set<std::string> ran;
     for (const ordered_operation& o : operations) ran.insert(o.site);
-    for (const std::string& site : compiled()())
-        if (site.substr(0, site.find(':')).find(file) != std::string::npos && !ran.contains(site))
+    for (const std::string& site : compiled_here())
+        if (operation_of(site) != "plain" && site.substr(0, site.find(':')).find(file) != std::string::npos && !ran.contains(site))
             all.push_back({.word = order_word::unreached, .site = site});
     return all;
 }

@@ -51,9 +51,6 @@ using run_changed = std::function<changed_run(const task&, const std::vector<ord
 // Operations of a file that this program holds and no check executed. Of code as it is alone: there the program's own
 // instructions tell what was compiled. "file:line:operation".
 [[nodiscard]] std::vector<order_advice> unreached(const std::vector<ordered_operation>& operations, const std::string& file);
-// As a registered source of those names gives them; the runtime for code as it is has one.
-using compiled_operations = std::vector<std::string> (*)();
-void tell_compiled_operations(compiled_operations source);
 
 [[nodiscard]] std::string advice_text(const std::vector<order_advice>& all);
 [[nodiscard]] std::string advice_json(const std::vector<order_advice>& all);

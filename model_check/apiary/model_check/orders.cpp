@@ -117,4 +117,10 @@ std::string_view operation_of(std::string_view site) {
     return site.substr(site.rfind(':') + 1);
 }
 
+bool same_place(std::string_view a, std::string_view b) {
+    const std::string_view longer = a.size() < b.size() ? b : a, shorter = a.size() < b.size() ? a : b;
+    return !shorter.empty() && longer.ends_with(shorter) &&
+           (longer.size() == shorter.size() || longer[longer.size() - shorter.size() - 1] == '/' || shorter[0] == '/');
+}
+
 }  // namespace apiary::model

@@ -40,4 +40,7 @@ inline constexpr const char* orders_text =
 // "file:line:column:operation" -> "operation"; "recheck:NAME" -> "recheck".
 [[nodiscard]] std::string_view operation_of(std::string_view site);
 
+// Whether two places "path/queue.hpp:12" name one line, where either may have more of the path than the other.
+[[nodiscard]] bool same_place(std::string_view a, std::string_view b);
+
 }  // namespace apiary::model

@@ -1,4 +1,4 @@
-// compiled: which atomic operations the program holds, by its own instructions: each is a call of an entry point.
+// compiled: which accesses the program holds, by its own instructions: each is a call of an entry point.
 #include <backtrace.h>
 #include <link.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <apiary/model_check/as_it_is/places.hpp>
-#include <apiary/model_check/order_advice.hpp>
+#include <apiary/model_check/compiled_operations.hpp>
 #include <apiary/model_check/trace_table.hpp>
 
 namespace apiary::model::as_it_is {
@@ -38,10 +38,16 @@ code_range own_instructions() {
     return found;
 }
 
-// "__tsan_atomic64_fetch_add" -> "fetch_add"; nothing for other functions.
+// "__tsan_atomic64_fetch_add" -> "fetch_add", "__tsan_read4" -> "plain"; nothing for functions that access nothing.
 std::string operation_called(std::string_view function) {
-    constexpr std::string_view entry = "__tsan_atomic";
-    if (!function.starts_with(entry)) return {};
+    for (const std::string_view copy : {"memcpy", "memmove", "memset", "memcmp", "strlen"})
+        if (function == copy) return "plain";
+    constexpr std::string_view entry = "__tsan_atomic", any = "__tsan_";
+    if (!function.starts_with(entry))
+        return function.starts_with(any) && (function.find("read") != function.npos || function.find("write") != function.npos ||
+                                             function.find("vptr") != function.npos)
+                   ? "plain"
+                   : std::string();
     function.remove_prefix(entry.size());
     if (function == "_thread_fence") return "fence";
     function.remove_prefix(std::min(function.find_first_not_of("0123456789"), function.size()));

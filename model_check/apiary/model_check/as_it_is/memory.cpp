@@ -8,6 +8,7 @@
 #include <apiary/model_check/as_it_is/runtime.hpp>
 #include <apiary/model_check/as_it_is/tls.hpp>
 #include <apiary/model_check/as_it_is/wide.hpp>
+#include <apiary/model_check/orders.hpp>
 
 namespace apiary::model::as_it_is {
 
@@ -54,9 +55,17 @@ std::string access_text(access_kind what, void* at, unsigned thread) {
 
 }  // namespace
 
+// The two places that --arbitrate asks about.
+bool runtime::is_in_question(void* one, void* other) const {
+    if (race_in_question_.first.empty()) return false;
+    const std::string a = place_text(one), b = place_text(other);
+    const auto& [first, second] = race_in_question_;
+    return (same_place(a, first) && same_place(b, second)) || (same_place(a, second) && same_place(b, first));
+}
+
 // Whether a race is one that --plain-races=as-relaxed goes on from.
-bool runtime::may_go_on(const touch& x, access_kind how) const {
-    return races_are_relaxed_ && may_be_relaxed(x.how()) && may_be_relaxed(how) &&
+bool runtime::may_go_on(const touch& x, access_kind how, void* pc) const {
+    return races_are_relaxed_ && !is_in_question(x.pc, pc) && may_be_relaxed(x.how()) && may_be_relaxed(how) &&
            !(is_atomic(x.how()) && plain_write(how)) && !(is_atomic(how) && plain_write(x.how()));
 }
 
@@ -104,7 +113,7 @@ void runtime::check_touch(granule& g, bool on_heap, touch now) {
             if (lives) life = kept;
             if (x.thread() != t && x.thread() != ex::main_thread && conflict(x.how(), how) &&
                 known[x.thread()] < x.when() && !was_before_start(x, t) && !ex::attacks().no_race_detection &&
-                !may_go_on(x, how))
+                !may_go_on(x, how, now.pc))
                 race(x, how, now.pc);
         }
         if (x.thread() == t && (x.mask() & ~now.mask()) == 0 && !lives && (x.how() == how || strongest)) continue;

@@ -79,7 +79,8 @@ runtime::runtime() {
 }
 
 void runtime::prepare(const scenario& s, unsigned threads, const search_options& options) {
-    races_are_relaxed_ = options.plain_races_relaxed;
+    race_in_question_ = options.race_in_question;
+    races_are_relaxed_ = options.plain_races_relaxed || !race_in_question_.first.empty();
     rounds_ = options.bounds.rounds;
     scenario_ = &s;
     count_ = threads;

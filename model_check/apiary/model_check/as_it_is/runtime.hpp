@@ -351,7 +351,8 @@ private:
     }
     static void belongs_to_nobody(const granule& g, std::uint8_t mask, access_kind how, void* pc);
     static void check_life(const touch* life, access_kind how, void* pc);
-    [[nodiscard]] bool may_go_on(const touch& x, access_kind how) const;
+    [[nodiscard]] bool may_go_on(const touch& x, access_kind how, void* pc) const;
+    [[nodiscard]] bool is_in_question(void* one, void* other) const;
     [[noreturn]] void race(const touch& x, access_kind how, void* pc);
     // Takes in what a thread does; looks for races.
     [[gnu::always_inline]] void take_in(granule& g, bool on_heap, touch what, access_kind how) {
@@ -377,6 +378,7 @@ private:
     const scenario* scenario_ = nullptr;
     unsigned count_ = 1, started_ = 0, joined_ = 0;
     bool races_are_relaxed_ = false;
+    std::pair<std::string, std::string> race_in_question_;
     bool finished_ = false;         // the scenario's body
     bool is_simple_ = false;        // no trace is asked for
     bool among_threads_ = false;    // the program is in one of them, or else before all
