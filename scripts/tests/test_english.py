@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from .support import REAL_ROOT
 
 WIDTH = 100  # of a page
+LONG, SCREEN = 200, 40  # lines of a page, and of its first screen
 COMMENT_WIDTH = 120  # of a comment line in impl/, and of a line of code that ends in a comment
 CODE = ("impl/", "model_check/", "stress/", "bench/")
 HELD = ("impl/",)  # the folders in which comments are held to all rules below
@@ -149,6 +150,12 @@ class English(unittest.TestCase):
         found, read = wrong(REAL_ROOT)
         self.assertEqual(found, [])
         self.assertGreater(read, 80, "the tree was not read")
+
+    def test_a_long_page_says_first_what_a_reader_in_a_hurry_needs(self) -> None:
+        for path in sorted([*REAL_ROOT.rglob("README.md"), REAL_ROOT / "METHODOLOGY.md", REAL_ROOT / "BIAS.md"]):
+            lines = path.read_text(encoding="utf-8").split("\n")
+            if len(lines) > LONG and SKIPPED.isdisjoint(path.relative_to(REAL_ROOT).parts):
+                self.assertRegex("\n".join(lines[:SCREEN]), r"\nIn short:?\s", f"the first {SCREEN} lines of {path}")
 
     def told(self, name: str, text: str) -> list[str]:
         with TemporaryDirectory() as folder:
