@@ -2,7 +2,7 @@
 // around its whole width and comes back to the same value: the compare-exchange succeeds, and the thief has an
 // element that left long ago, in place of the one that is there now.
 //
-// From: the shipped deque's own invariant I5, broken on purpose with indices of 3 bits. With 64 bits the way
+// From: invariant I5 of the shipped chase_lev_deque, broken on purpose with indices of 3 bits. With 64 bits the way
 // around takes centuries; Tokio shipped 16 (#5041).
 // Seen by: both engines. Needs a burst of the owner.
 // Fixed twin: the same scenario with 64 bits.

@@ -141,7 +141,7 @@ struct slot_steal_then_steal : slot_scenario<Sync, 2, 3> {
 };
 APIARY_CHECK(slot_steal_then_steal);
 
-// S5, as a worker that posts and one that falls asleep use it. What an earlier take has left of the turn must not hide the element.
+// lifo_slot S5, as a worker that posts and one that falls asleep use it. What an earlier take has left of the turn must not hide the element.
 template <class Sync>
 struct slot_put_against_the_last_look {
     static constexpr const char* what =

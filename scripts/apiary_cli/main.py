@@ -19,7 +19,7 @@ from typing import NoReturn
 
 from .base import environment, json_result, proc, repo
 from .base.errors import Fault, HARNESS, Stopped, USAGE, columns, unknown
-from .base.say import Progress
+from .base.say import Progress, listing
 from .verbs import completion, setup
 
 VERBS = ("setup", "build", "check", "prove", "mutate", "museum", "stress", "race", "compare", "qualify", "tune", "exact",
@@ -63,7 +63,7 @@ def verb_module(name: str):
 
 
 def overview() -> str:
-    return "\n".join([INTRO, "verbs:", *(f"  {name:<10} {verb_module(name).SUMMARY}" for name in VERBS)])
+    return "\n".join([INTRO, "verbs:", listing((name, verb_module(name).SUMMARY) for name in VERBS)])
 
 
 def parse(name: str, words: list[str]) -> argparse.Namespace:

@@ -262,7 +262,7 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(
             first,
             "| poster first | `lets_poster_go_on=0` | a burst of posts on one processor, whose first post wakes a worker that "
-            "displaces the poster (D57) | `post_throughput` batch 1, ops 2048, producers 1 on one CPU, processor time per "
+            "displaces the poster ([D57]) | `post_throughput` batch 1, ops 2048, producers 1 on one CPU, processor time per "
             "task: 2 workers **×1.50 [1.49, 1.51]**, 4 workers **×1.50 [1.49, 1.51]** | less at 1 (at most ×0.50: "
             "`post_latency` rate 10000, latency p50, 4 workers) of 1 | **gain shown** |",
         )

@@ -71,7 +71,7 @@ class UnknownNames(TreeCase):
         self.assertLess(len(told.splitlines()), 6)
 
     def test_plan_and_placement(self) -> None:
-        self.refused("race", "--plan", "slow", seen="slow", exists=["smoke", "quick", "nightly", "publish"])
+        self.refused("race", "--plan", "slow", seen="slow", exists=["smoke", "quick", "publish"])
         self.refused("race", "--placement", "moon", seen="moon", exists=["free", "one_cpu"])
 
     def test_check(self) -> None:
@@ -107,7 +107,6 @@ class UnknownNames(TreeCase):
             (["museum", "--no-build", "--times", "--budget", "5s"], "--times --budget 5s"),
             (["prove", "--list", "--engine", "relacy"], "--list with --engine"),
             (["report", "--weak"], "--weak without --splice"),
-            (["report", "--splice", "README.md", "--poorer"], "--splice with --poorer"),
             (["report", "--index", "--weak"], "--index lists every folder"),
         ):
             with self.subTest(words=words):

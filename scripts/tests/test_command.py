@@ -205,7 +205,7 @@ class NobodyReadsOn(TreeCase):
 
     def test_what_decides_or_works_has_not_ended_well(self) -> None:
         file = self.root / "told.json"
-        for words in (["doctor", "--no-probes", "--json", str(file)], ["clean"]):
+        for words in (["doctor", "--json", str(file)], ["clean"]):
             self.assertEqual(self.ended(*words), (141, ""), words)
         self.assertEqual(json.loads(file.read_text())["exit"], 141)
 

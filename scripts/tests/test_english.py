@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from .support import REAL_ROOT
 
 WIDTH = 100  # of a page
+LONG, SCREEN = 200, 40  # lines of a page, and of its first screen
 COMMENT_WIDTH = 120  # of a comment line in impl/, and of a line of code that ends in a comment
 CODE = ("impl/", "model_check/", "stress/", "bench/")
 HELD = ("impl/",)  # the folders in which comments are held to all rules below
@@ -33,7 +34,7 @@ WORDS = (
     (r"\b[Bb]ehind (?:a|the|its) (?:stop|cancel|nap|search|resumption|construction)\b", '"behind" an event: write "after"'),
     (r"\b[Bb]ehind (?:start|stop|request_stop)\b", '"behind" a call: write "after"'),
     (r"(?:^|\. )Of what\b", 'a sentence that begins with "Of what": subject, verb, object'),
-    (r"(?:^|\. )What does\b", '"What does" as a subject: name it'),
+    (r"(?:^|\. )What does\b(?![^?.]*\?)", '"What does" as a subject: name it'),
 )
 
 COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|(//[^\n]*)')
@@ -106,6 +107,12 @@ def paragraphs(text: str) -> list[tuple[int, str]]:
     return found
 
 
+def of_the_table(said: str) -> list[tuple[int, str]]:
+    """The lines of a page with words that the table of STYLE.md replaces."""
+    return sorted((said.count("\n", 0, found.end()) + 1, reason)
+                  for rule, reason in WORDS for found in re.finditer(rule.replace(" ", r"\s+"), said, re.MULTILINE))
+
+
 def awkward(text: str, header: bool) -> list[tuple[int, str]]:
     """The lines, and what is wrong there: words that the table of STYLE.md replaces, and in a header an origin elsewhere."""
     return sorted(
@@ -131,6 +138,7 @@ def wrong(root: Path) -> tuple[list[str], int]:
             who = nameless(prose(text) if page else comments(text))
             found += [f'{name}:{line}: a bare "who": name the actor by its role' for line in who]
             found += [f"{name}:{line}: prose above {WIDTH} columns" for line in (long_lines(text) if page else [])]
+            found += [f"{name}:{line}: {reason}" for line, reason in (of_the_table(prose(text)) if page else [])]
             if not page and name.startswith(HELD) and not name.startswith(NOT_YET):
                 found += [f"{name}:{line}: a comment above {COMMENT_WIDTH} columns" for line in wide_comments(text)]
                 found += [f"{name}:{line}: {reason}" for line, reason in awkward(text, path.suffix == ".hpp")]
@@ -142,6 +150,12 @@ class English(unittest.TestCase):
         found, read = wrong(REAL_ROOT)
         self.assertEqual(found, [])
         self.assertGreater(read, 80, "the tree was not read")
+
+    def test_a_long_page_says_first_what_a_reader_in_a_hurry_needs(self) -> None:
+        for path in sorted([*REAL_ROOT.rglob("README.md"), REAL_ROOT / "METHODOLOGY.md", REAL_ROOT / "BIAS.md"]):
+            lines = path.read_text(encoding="utf-8").split("\n")
+            if len(lines) > LONG and SKIPPED.isdisjoint(path.relative_to(REAL_ROOT).parts):
+                self.assertRegex("\n".join(lines[:SCREEN]), r"\nIn short:?\s", f"the first {SCREEN} lines of {path}")
 
     def told(self, name: str, text: str) -> list[str]:
         with TemporaryDirectory() as folder:
@@ -219,6 +233,9 @@ class English(unittest.TestCase):
         ):
             with self.subTest(text=text):
                 self.assertRegex("".join(self.told("impl/a.hpp", text)), rf"^impl/a.hpp:{line}: ")
+        for text, line in (("It stays. Behind\nthe look it goes.\n", 1), ("It is counted\nbehind a stop.\n", 2), ("Of what is called.\n", 1)):
+            self.assertRegex("".join(self.told("a.md", text)), rf"^a.md:{line}: ")
+        self.assertEqual(self.told("a.md", "What does it cost? `Behind a stop`\n"), [])
         for text in ("// The callable behind an end function.\n", "// see what does it, behind the last node\n"):
             with self.subTest(text=text):
                 self.assertEqual(self.told("impl/a.hpp", text), [])

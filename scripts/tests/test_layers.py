@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import unittest
 from pathlib import Path
 
@@ -141,6 +142,31 @@ class Breaks(unittest.TestCase):
     def test_an_import_that_cannot_be_seen(self) -> None:
         (told,) = self.broken("race/plans.py", "import importlib\n")
         self.assertIn("race/plans.py uses importlib", told)
+
+
+# What every table and every result is drawn by, and what no other file may do by itself. logic_run appends lines to a log, and
+# environment hashes what it has found.
+OF_ONE_PLACE = {
+    r"rich\b.*\btable\b|\|---": ("base/say.py",),
+    r"<table|<tr|<td": ("report/templates/sections.html",),
+    r"json\.dumps?\b": ("base/environment.py", "base/repo.py", "verify/logic_run.py"),
+}
+
+
+def of_two_places(sources: dict[str, str]) -> list[str]:
+    return [f"{file} does what only {' and '.join(homes)} may: {pattern}" for pattern, homes in OF_ONE_PLACE.items()
+            for file, text in sources.items() if file not in homes and re.search(pattern, text)]
+
+
+class OnePlace(unittest.TestCase):
+    def test_tables_and_json_are_written_in_one_place(self) -> None:
+        templates = PACKAGE / "report" / "templates"
+        sources = read(PACKAGE) | {str(path.relative_to(PACKAGE)): path.read_text() for path in templates.glob("*.html")}
+        self.assertEqual(of_two_places(sources), [])
+
+    def test_a_second_place_is_seen(self) -> None:
+        for text in ("from rich import console, table", 'lines = ["|---|"]', "<div><table class=w>", "print(json.dumps(told))"):
+            self.assertEqual(len(of_two_places({"verbs/new.py": text})), 1, text)
 
 
 if __name__ == "__main__":

@@ -70,7 +70,8 @@ class Budget(unittest.TestCase):
         self.assertEqual(nightly.stress_budget(1800, 6), (5, 60.0))
 
     def test_the_race_fits(self) -> None:
-        self.assertEqual(nightly.race_plan(1800).name, "nightly")
+        night = nightly.race_plan(1800)
+        self.assertEqual((night.name, night.rounds, night.batches, night.least_rounds), ("publish", 30, 1, 10))
         self.assertEqual(nightly.race_plan(300).name, "quick")
         self.assertEqual(nightly.race_plan(30).name, "smoke")
         for seconds in (1800, 300, 30):

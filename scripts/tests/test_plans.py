@@ -34,7 +34,7 @@ class BuiltIn(unittest.TestCase):
         return eta.Eta(plan, runs).left()
 
     def test_plans_fit_their_limits(self) -> None:
-        for name, share in (("quick", 1.0), ("nightly", 1.2), ("publish", 1.2)):
+        for name, share in (("quick", 1.0), ("publish", 1.2)):
             with self.subTest(name):
                 self.assertLess(self.seconds(name), share * plans.plan(name).limit)
 
@@ -49,11 +49,10 @@ class BuiltIn(unittest.TestCase):
         self.assertEqual(plans.plan("quick").subjects, ("hive", "global_queue", "tokio", "tokio-mimalloc", "onetbb"))
 
     def test_four_workers_and_a_load_curve(self) -> None:
-        for name in ("nightly", "publish"):
-            points = plans.plan(name).points
-            self.assertIn(4, {p.workers for p in points})
-            rates = {dict(p.params)["rate"] for p in points if p.scenario.name == "latency_vs_load"}
-            self.assertGreaterEqual(len(rates), 3)
+        points = plans.plan("publish").points
+        self.assertIn(4, {p.workers for p in points})
+        rates = {dict(p.params)["rate"] for p in points if p.scenario.name == "latency_vs_load"}
+        self.assertGreaterEqual(len(rates), 3)
 
     def test_publish_fills_the_table_that_is_published(self) -> None:
         plan = plans.plan("publish")
@@ -97,7 +96,7 @@ class BuiltIn(unittest.TestCase):
         self.assertTrue(told.endswith("5 and 5 (a batch each) of 10 planned for each batch, because none beyond the least begins after 12 min 00 s"), told)
 
     def test_each_block_class_has_a_slow_down_control(self) -> None:
-        for name in ("quick", "nightly", "publish"):
+        for name in ("quick", "publish"):
             points = plans.plan(name).points
             for kind in {p.scenario.metric_class for p in points} & {"throughput", "makespan"}:
                 self.assertTrue(any(p.controlled for p in points if p.scenario.metric_class == kind), kind)

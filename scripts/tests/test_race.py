@@ -349,8 +349,8 @@ class Order(unittest.TestCase):
         invalid = [self.comparison("aa", 1.2)]
         self.assertEqual(race_verb.exit_code(plans.plan("quick"), [ok], [], []), 0)
         self.assertEqual(race_verb.exit_code(plans.plan("quick"), [ok], invalid, []), 0, "quick warns")
-        self.assertEqual(race_verb.exit_code(plans.plan("nightly"), [ok], invalid, []), 4)
-        self.assertEqual(race_verb.exit_code(plans.plan("nightly"), [ok, bad], invalid, []), 1)
+        self.assertEqual(race_verb.exit_code(plans.plan("publish"), [ok], invalid, []), 4)
+        self.assertEqual(race_verb.exit_code(plans.plan("publish"), [ok, bad], invalid, []), 1)
         self.assertEqual(race_verb.exit_code(plans.plan("quick"), [], [], []), 3)
         self.assertEqual(race_verb.exit_code(plans.plan("quick"), [ok], [], ["a proof failed"]), 1)
 

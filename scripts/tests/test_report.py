@@ -8,7 +8,7 @@ import unittest
 from html.parser import HTMLParser
 
 from apiary_cli.base import say
-from apiary_cli.report import index_page, page_data, svg
+from apiary_cli.report import html, index_page, page_data, svg
 
 from .support import TreeCase, apiary
 
@@ -82,7 +82,7 @@ class Page(TreeCase):
         self.assertEqual(apiary(self.root, "report", "--index").returncode, 0)
         text = listed.read_text()
         Balanced().feed(text)
-        rows = re.findall(r'<tr><td class="w">.*?</tr>', text)
+        rows = re.findall(r'<tr class=""><td class="w">.*?</tr>', text)
         self.assertEqual([whole.name in rows[0], torn.name in rows[1], len(rows)], [True, True, 2])
         self.assertIn(f'href="{whole.name}/report.html"', rows[0])
         self.assertRegex(rows[0], r'class="badge \w+">(VALID|WEAK|INVALID)<')
@@ -106,14 +106,14 @@ class Page(TreeCase):
         first, second, third = (float(x) for x in re.findall(r'<circle cx="([\d.]+)%"', drawn))
         self.assertAlmostEqual(second - first, third - second)
 
-    def test_a_page_is_never_replaced_by_a_poorer_one_unless_told(self) -> None:
+    def test_a_page_is_never_replaced_by_a_poorer_one_that_is_there(self) -> None:
         text = self.page({"name": "hive"}, {"name": "tokio", "ns": 300.0})
         folder = self.result()
         hist, summed = (folder / "hist.csv").read_bytes(), (folder / "summary.md").read_text()
         (folder / "hist.csv").unlink()
         done = apiary(self.root, "report", folder.name)
         self.assertEqual(done.returncode, 2, done.stdout)
-        for words in ("the new page would be poorer", "charts in place of", "hist.csv is absent", "--poorer"):
+        for words in ("the new page would be poorer", "charts in place of", "hist.csv is absent", "remove the page"):
             self.assertIn(words, done.stderr)
         self.assertEqual((folder / "report.html").read_text(), text)
         (folder / "hist.csv").write_bytes(hist)
@@ -121,7 +121,8 @@ class Page(TreeCase):
         self.assertEqual((folder / "report.html").read_text(), text)
         self.assertEqual((folder / "summary.md").read_text(), summed)
         (folder / "hist.csv").unlink()
-        self.assertEqual(apiary(self.root, "report", folder.name, "--poorer").returncode, 0)
+        (folder / "report.html").unlink()
+        self.assertEqual(apiary(self.root, "report", folder.name).returncode, 0)
         self.assertLess(len((folder / "report.html").read_text()), len(text))
 
     def test_self_contained_and_well_formed(self) -> None:
@@ -266,6 +267,23 @@ class Page(TreeCase):
         text = (self.result() / "report.html").read_text()
         self.assertNotIn("<b>&evil", text)
         self.assertIn("&lt;b&gt;&amp;evil", text)
+
+
+class Tables(unittest.TestCase):
+    HEAD, ROWS = ["what", "runs:n"], [["a", 7], ["bcd", 1000]]
+
+    def test_a_head_says_which_columns_are_numbers_wherever_it_is_drawn(self) -> None:
+        self.assertEqual(say.table(self.HEAD, self.ROWS).splitlines(), ["what  runs", "----------", "a        7", "bcd   1000"])
+        self.assertEqual(say.markdown(self.HEAD, self.ROWS), ["| what | runs |", "|---|--:|", "| a | 7 |", "| bcd | 1000 |"])
+        drawn = html.macro("table", self.HEAD, self.ROWS)
+        self.assertIn('<th class="">what</th><th class="n">runs</th>', drawn)
+        self.assertIn('<td class="">bcd</td><td class="n">1000</td>', drawn)
+        self.assertEqual(say.markdown(self.HEAD, []), [])
+
+    def test_a_listing_wraps_its_last_column_below_itself(self) -> None:
+        rows = [("a", "xx", "one two"), ("bcd", "y", ""), ("e", "z", "three")]
+        self.assertEqual(say.listing(rows, width=16).split("\n"), ["  a    xx  one", "           two", "  bcd  y", "  e    z   three"])
+        self.assertEqual(say.listing([]), "")
 
 
 class Numbers(unittest.TestCase):

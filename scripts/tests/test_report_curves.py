@@ -174,7 +174,7 @@ class PointWithWorkers(unittest.TestCase):
 
     def test_the_command_of_a_point_races_that_point_alone(self) -> None:
         for name, overrides in (
-            ("publish", []), ("quick", []), ("nightly", []), ("wide", []), ("quick", ["--placement", "free", "--block-ms", "9"])
+            ("publish", []), ("quick", []), ("wide", []), ("quick", ["--placement", "free", "--block-ms", "9"])
         ):
             raced = self.plan_of(["--plan", name, *overrides])
             for point in raced.points:

@@ -201,8 +201,8 @@ class Peers(unittest.TestCase):
 
     def test_the_list_for_another_system_says_what_a_peer_s_package_is_for(self) -> None:
         told = setup.unknown_system(["libboost-dev", "cargo"], {}).text()
-        self.assertIn("libboost-dev       the peer Boost.Asio", told)
-        self.assertIn("cargo              cargo and rustc", told)
+        self.assertIn("libboost-dev  the peer Boost.Asio", told)
+        self.assertIn("cargo         cargo and rustc", told)
 
 
 class Cargo(unittest.TestCase):

@@ -2,6 +2,7 @@
 // numbers of one snapshot need not be of one moment.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include <apiary/contract/stats.hpp>
@@ -23,6 +24,17 @@ struct worker_counters {
     std::uint64_t overflows = 0;  // posts that found the worker's own deque full
     std::uint64_t timers_fired = 0, timer_lateness_ns = 0, timer_lateness_max_ns = 0;  // lateness: the sum
     std::uint64_t timers_pending = 0;
+
+    // Adds another worker's. Of the largest lateness the larger stays; kind and slot stay as they are.
+    worker_counters& operator+=(const worker_counters& c) {
+        run += c.run, exceptions += c.exceptions, discarded += c.discarded, cancelled += c.cancelled;
+        parked += c.parked, woken += c.woken, spurious += c.spurious;
+        stolen += c.stolen, batches += c.batches, overflows += c.overflows;
+        timers_fired += c.timers_fired, timer_lateness_ns += c.timer_lateness_ns;
+        timer_lateness_max_ns = std::max(timer_lateness_max_ns, c.timer_lateness_max_ns);
+        timers_pending += c.timers_pending;
+        return *this;
+    }
 };
 
 // One worker's own counters; the runner keeps those of the tasks.

@@ -145,6 +145,14 @@ public:
         return table_.serving();
     }
 
+    // The sum of its workers' counters, also while they run; its slot means nothing.
+    worker_counters counters() const {
+        worker_counters all;
+        all.kind = counted_as;
+        for (unsigned i = 0; i != table_.size(); ++i) all += table_[i]->counters();
+        return all;
+    }
+
     // Wakes at most one sleeper, and none while a worker that was woken is still searching. `can_wait`: nor while one
     // naps, which will look. For workers, after they have made work stealable.
     void wake_one(bool can_wait = false) {

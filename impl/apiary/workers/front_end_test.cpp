@@ -54,7 +54,8 @@ TEST(front_end, obeys_the_first_stop_alone) {
     EXPECT_EQ(discarded.told.size(), 9U) << "the second call wakes nobody";
 }
 
-// D166: no member that a derived class writes often shares a line with the flag that its workers read for each task.
+// impl/DECISIONS.md D166: no member that a derived class writes often shares a line with the flag that its workers read
+// for each task.
 struct writes_often : front_end<> {
     std::uint64_t count = 0;
 };

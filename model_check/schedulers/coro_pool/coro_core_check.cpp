@@ -54,7 +54,7 @@ struct pool_scenario {
     }
 };
 
-// A23.
+// Exhibit A23, mended.
 template <class Sync>
 struct co_spawn_against_stop : pool_scenario<Sync> {
     static constexpr const char* what = "a spawn while the stop comes: it runs, or is refused, and the worker ends";

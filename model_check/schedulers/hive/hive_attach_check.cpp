@@ -58,7 +58,7 @@ private:
 // Only the worker that leaves has a thread, so what it hands over stays where it was put.
 template <class Sync>
 struct detach_races_targeted_post : attach_scenario<Sync, 2, 0, 1> {
-    static constexpr const char* what = "A10 repaired: a post to a worker that is being detached runs or is refused";
+    static constexpr const char* what = "exhibit A10 repaired: a post to a worker that is being detached runs or is refused";
     static constexpr std::array must_reach{"crew.post_to_met_the_close", "sleeper.stayed"};
     static constexpr unsigned threads = 3;
     bool accepted = false;

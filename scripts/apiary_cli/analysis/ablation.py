@@ -157,7 +157,7 @@ def table(rows: list[Row]) -> list[str]:
     """Rule by rule; for the page and for summary.md."""
     head = ["rule", "off", "what it was made for", "there, off over on", "elsewhere, off over on", "verdict"]
     return markdown(head, (
-        [one.rule.name, f"`{one.rule.setting}`", f"{one.rule.made_for} ({', '.join(one.rule.decisions)})", own_cell(one),
+        [one.rule.name, f"`{one.rule.setting}`", f"{one.rule.made_for} ({', '.join(f'[{number}]' for number in one.rule.decisions)})", own_cell(one),
          elsewhere_cell(one), f"**{one.word}**{f': {one.why}' if one.why else ''}"]
         for one in outcomes(rows)
     ))

@@ -109,8 +109,8 @@ def lines(found: list[Standing]) -> list[list[str]]:
     if not found:
         return []
     alone, spent = len({one.ours for one in found}) == 1, any(one.spent.every for one in found)
-    head = [f"{found[0].ours} against" if alone else "against", "faster", "slower", "unresolved"]
-    out = [[*head, *(["spends less, more, unresolved"] if spent else []), "worst", "best"]]
+    head = [f"{found[0].ours} against" if alone else "against", "faster:n", "slower:n", "unresolved:n"]
+    out = [[*head, *(["spends less, more, unresolved:n"] if spent else []), "worst", "best"]]
     for one in found:
         cells = [one.other if alone else f"{one.ours} / {one.other}", *one.time.counts()]
         cells += [", ".join(one.spent.counts()) if one.spent.every else "–"] if spent else []
@@ -121,7 +121,7 @@ def lines(found: list[Standing]) -> list[list[str]]:
 def table(found: list[Standing]) -> list[str]:
     """For a page."""
     head, *rows = lines(found) or [[]]
-    return say.markdown(head, rows, right=set(range(1, len(head) - 2)))
+    return say.markdown(head, rows)
 
 
 def told(comparisons: list[Comparison]) -> list[str]:
@@ -130,7 +130,7 @@ def told(comparisons: list[Comparison]) -> list[str]:
     if not head:
         return ["nothing was compared"]
     named = [f"slower, or spends more, in {one.replace('`', '')}" for one in losses(comparisons)]
-    return [*say.table(head, rows, right=set(range(1, len(head) - 2))).splitlines(), *named]
+    return [*say.table(head, rows).splitlines(), *named]
 
 
 def floors(comparisons: list[Comparison], ours: list[str]) -> list[str]:
@@ -141,7 +141,7 @@ def floors(comparisons: list[Comparison], ours: list[str]) -> list[str]:
             groups[one.other if len(ours) == 1 else f"{one.ours} / {one.other}"].every.append(one)
     named = f"{ours[0]} over the floor" if len(ours) == 1 else "over the floor"
     rows = ([name, len(found.every), *ends(found)] for name, found in sorted(groups.items()))
-    return say.markdown([named, "comparisons", "farthest", "nearest"], rows, right={1})
+    return say.markdown([named, "comparisons:n", "farthest", "nearest"], rows)
 
 
 def losers(ours: list[str]) -> str:

@@ -4,7 +4,6 @@ with the exit status, also if the verb ends by a fault."""
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -26,6 +25,6 @@ def argument(parser: argparse.ArgumentParser) -> None:
 def write(where: str | Path, verb: str, code: int, seconds: float, fault: dict | None) -> None:
     told = {"schema_version": 1, "verb": verb, "exit": code, "seconds": round(seconds, 3)} | ({"fault": fault} if fault else {}) | FOUND
     if where == STDOUT:
-        sys.stdout.write(json.dumps(told, indent=1, default=str) + "\n")
+        sys.stdout.write(repo.json_text(told))
     else:
-        repo.write_json(where, json.loads(json.dumps(told, default=str)))
+        repo.write_json(where, told)

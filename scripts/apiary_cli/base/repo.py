@@ -235,8 +235,13 @@ def read_csv(path: Path, columns: list[str], remedy: str = "", code: int = HARNE
         raise Fault(f"{path} cannot be read", str(error), remedy or "columns: " + ",".join(columns), code) from error
 
 
+def json_text(data: object) -> str:
+    """As every record, and every result that --json asks for, is written. A path, or what else JSON has no word for, is a string."""
+    return json.dumps(data, indent=1, default=str) + "\n"
+
+
 def write_json(path: Path, data: object) -> None:
-    write_text(path, json.dumps(data, indent=1, sort_keys=False) + "\n")
+    write_text(path, json_text(data))
 
 
 def read_json(path: Path) -> dict | None:

@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import sys
+import textwrap
 import time
 from typing import Any, Callable, Iterable, Iterator, TextIO
 
@@ -55,27 +56,47 @@ def human(ns: float) -> str:
     return f"{value:.{digits}f} {unit}"
 
 
-def table(header: list[str], rows: list[list[str]], right: set[int] = frozenset()) -> str:
-    """By rich; the columns in `right` are aligned to the right. A terminal gets no line that is wider than it is: cells fold."""
+def aligned(head: Iterable[str]) -> list[tuple[str, bool]]:
+    """A table's columns: each name, and whether it is aligned to the right. In a head "runs:n" is the column of numbers called
+    runs, wherever the table is drawn; the macro `table` of report/templates/sections.html reads the same."""
+    return [(name, kind == "n") for name, _, kind in (one.partition(":") for one in head)]
+
+
+def table(head: list[str], rows: Iterable[Iterable[object]]) -> str:
+    """For a terminal, by rich: no line is wider than it is, cells fold. In a file no cell is folded."""
     from rich import box, console, table, text
 
     rule = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n")
     made = table.Table(box=rule, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="")
-    for i, name in enumerate(header):
-        made.add_column(text.Text(name), justify="right" if i in right else "left", overflow="fold")
+    for name, right in aligned(head):
+        made.add_column(text.Text(name), justify="right" if right else "left", overflow="fold")
     for row in rows:
-        made.add_row(*map(text.Text.from_ansi, row))
+        made.add_row(*(text.Text.from_ansi(str(cell)) for cell in row))
     live, drawn = sys.stdout.isatty(), io.StringIO()
     width = shutil.get_terminal_size().columns if live else WIDEST
     console.Console(file=drawn, width=width, force_terminal=live, highlight=False).print(made)
     return "\n".join(line.rstrip() for line in drawn.getvalue().rstrip().splitlines())
 
 
-def markdown(head: list[str], rows: Iterable[Iterable[object]], right: set[int] = frozenset()) -> list[str]:
-    """The lines of a table in Markdown; nothing where it has no rows."""
-    lines = [f"| {' | '.join(map(str, cells))} |" for cells in (head, *rows)]
-    rule = "|".join("--:" if i in right else "---" for i in range(len(head)))
+def markdown(head: list[str], rows: Iterable[Iterable[object]]) -> list[str]:
+    """The lines of the same table for a page; nothing where it has no rows."""
+    columns = aligned(head)
+    lines = [f"| {' | '.join(map(str, cells))} |" for cells in ([name for name, _ in columns], *rows)]
+    rule = "|".join("--:" if right else "---" for _, right in columns)
     return [lines[0], f"|{rule}|", *lines[1:]] if lines[1:] else []
+
+
+def listing(rows: Iterable[Iterable[object]], indent: int = 2, width: int = WIDEST) -> str:
+    """A table without a head, for names and what they are: the last column is wrapped below itself. Without rich, since help is read
+    before that is there."""
+    told = [[str(cell) for cell in row] for row in rows]
+    *wide, _ = [max(map(len, column)) for column in zip(*told)] or [0]
+    begin = " " * (indent + sum(wide) + 2 * len(wide))
+    lines = []
+    for *names, last in told:
+        lead = " " * indent + "".join(f"{name:<{size}}  " for name, size in zip(names, wide))
+        lines.append(textwrap.fill(last, width, initial_indent=lead, subsequent_indent=begin) or lead.rstrip())
+    return "\n".join(lines)
 
 
 class Progress:

@@ -254,7 +254,7 @@ def narrowed(
     part = scenarios or labels or placement
     if rounds is not None and chosen.name == "publish" and rounds < LEAST_PUBLISHED and not part:
         cause = f"what is published has {LEAST_PUBLISHED} rounds in each batch at least"
-        remedy = f"--rounds {LEAST_PUBLISHED}, or --plan nightly --rounds {rounds}"
+        remedy = f"--rounds {LEAST_PUBLISHED}, or --plan quick --rounds {rounds}"
         raise Fault(f"--plan publish --rounds {rounds}", cause, remedy, USAGE)
     count, limit = rounds or chosen.rounds, 60 * minutes if minutes else None if rounds else chosen.limit
     least = count if rounds and not minutes else min(count, chosen.least_rounds)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 import tempfile
@@ -64,7 +63,7 @@ def run_micro(programs: list[Path], folder: Path, run_id: str, repetitions: int,
                 merged["context"] = {key: value for key, value in report.get("context", {}).items() if key != "executable"}
                 merged["benchmarks"] += report["benchmarks"]
             progress.advance(program.name)
-    (folder / "micro.json").write_text(json.dumps(merged, indent=1) + "\n")
+    repo.write_json(folder / "micro.json", merged)
     tables.write(folder / "micro.csv", tables.MICRO, micro_rows(merged, run_id))
     return failed
 

@@ -77,7 +77,9 @@ def write() -> Path:
     listed = [of_race(folder, history) for folder in sorted(found, key=lambda one: one.name)]
     named = [(name, one["commit"][:12]) for name, one in commits.baselines().items()]
     path = repo.RESULTS / "index.html"
-    repo.write_text(path, html.render("index.html", title="Apiary: results", entries=listed[::-1]))
+    rows = [[html.macro("folder", one), html.macro("batch", one), one["rounds"], html.macro("code", one["commit"]), one["machine"]]
+            for one in reversed(listed)]
+    repo.write_text(path, html.render("index.html", title="Apiary: results", rows=rows))
     points = [history_point(key, subjects) for key, subjects in sorted(history.items())]
     view = {"title": "Apiary: history", "points": points, "baselines": named}
     repo.write_text(path.with_name("history.html"), html.render("history.html", **view))

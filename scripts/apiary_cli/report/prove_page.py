@@ -13,14 +13,14 @@ from . import html
 PAGE = checks.RECORD.with_suffix(".html")
 
 
-def row(v: dict, sign: dict[str, str]) -> dict:
-    return {
-        "name": v["name"], "kind": v["kind"], "engine": v.get("engine", ""), "mode": mode(v), "bound": sign.get(limit(v), ""),
-        "runs": count(v.get("executions")), "graphs": count(v.get("graphs") or None),
-        "seconds": format(float(v.get("seconds") or 0), ".2f"), "verdict": v.get("verdict", "error"),
-        "level": "bad" if not expected(v) else "note" if cut(v) else "good",
-        "reached": ", ".join(f"{what} {n:,}" for what, n in sorted((v.get("reach") or {}).items())),
-    }
+def row(v: dict, sign: dict[str, str]) -> list[str]:
+    level = "bad" if not expected(v) else "note" if cut(v) else "good"
+    return [
+        v["name"], v["kind"], v.get("engine", ""), mode(v), sign.get(limit(v), ""), count(v.get("executions")),
+        count(v.get("graphs") or None), f"{float(v.get('seconds') or 0):.2f}",
+        html.macro("badge", {"level": level, "text": v.get("verdict", "error"), "link": False}),
+        ", ".join(f"{what} {n:,}" for what, n in sorted((v.get("reach") or {}).items())),
+    ]
 
 
 def trace(v: dict, what: dict[str, str]) -> dict:
@@ -35,8 +35,8 @@ def write(verdicts: list[dict], entries: list[checks.Entry], stamp: dict, path: 
     short = [v for v in verdicts if cut(v)]
     view = {
         "stamp": {"source_hash": "", "commit": "", "utc": ""} | stamp, "checks": len(names(verdicts)), "red": report(verdicts, entries)[1],
-        "verdicts": [row(v, sign) for v in verdicts], "bad": [trace(v, what) for v in verdicts if not expected(v)],
+        "rows": [row(v, sign) for v in verdicts], "bad": [trace(v, what) for v in verdicts if not expected(v)],
         "short": {"searches": searches(short), "named": named_cuts(short)} if short else None,
-        "differ": disagreements(verdicts, entries), "bounds": list(sign.items()), "caught": [trace(v, what) for v in caught],
+        "differ": [[d.name, d.kind, d.seen, d.explanation or "UNEXPLAINED"] for d in disagreements(verdicts, entries)], "bounds": list(sign.items()), "caught": [trace(v, what) for v in caught],
     }
     repo.write_text(path or PAGE, html.render("prove.html", title="Model checks", **view))

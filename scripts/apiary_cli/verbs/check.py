@@ -72,7 +72,6 @@ class Part:
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", metavar="PARTS", help="some of: " + ",".join(PARTS))
     parser.add_argument("--record-cost", action="store_true", help="write what the parts cost to results/check_cost.csv; begin from nothing")
-    parser.add_argument("--no-setup", action="store_true", help="do not look for missing packages")
 
 
 def chosen(only: str | None) -> list[str]:
@@ -339,8 +338,7 @@ def close(parts: list[Part], seconds: float) -> None:
 def run(args: argparse.Namespace) -> int:
     names, started = chosen(args.only), time.monotonic()
     say(machine())
-    if not args.no_setup:
-        setup.ensure()
+    setup.ensure()
     measure = costs.yardstick()
     parts = run_parts(names)
     measure = (measure + costs.yardstick()) / 2

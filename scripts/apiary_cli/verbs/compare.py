@@ -66,7 +66,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", type=argument_kinds.seconds, metavar="S", help="for one run, before it counts as hung")
 
 
-HEAD = ["point", "metric", "NEW / OLD", "95 % interval", "margin", "verdict", "note"]
+HEAD = ["point", "metric", "NEW / OLD:n", "95 % interval:n", "margin:n", "verdict", "note"]
 
 
 def table_row(place: str, what: str, found: stats.Estimate, margin: float, verdict: str, note: str) -> list[str]:
@@ -118,7 +118,7 @@ def ratios(found: list[compare_folders.FolderComparison]) -> list[str]:
     for anchors, one in zip(told, found):
         note = "; ".join([*[anchors] * (anchors != usual), *one.flags])
         rows.append(table_row(f"{one.subject} {tables.label_of(one.key)}", one.metric.what, one.found, one.margin, one.verdict, note))
-    return [f"{usual}, where the note names no others", table(HEAD, rows, right={2, 3, 4})]
+    return [f"{usual}, where the note names no others", table(HEAD, rows)]
 
 
 def asked(args: argparse.Namespace) -> tuple[plans.Plan, argparse.Namespace]:
@@ -149,7 +149,7 @@ def tell(outcome: race.Outcome, args: argparse.Namespace) -> Report:
                 notes.append(f"modes={stats.modes([candidate for candidate, _ in one.pairs])}")
             note = "; ".join(notes)
             shown.append(table_row(comparing.place_name(one), one.metric.what, one.found, one.margin, one.verdict, note))
-    say(table(HEAD, shown, right={2, 3, 4}) if shown else "nothing was compared")
+    say(table(HEAD, shown) if shown else "nothing was compared")
     say(*summary.control_lines(read.validity), *summary.missing(read.env, read.rows))
     say(*(f"UNDECIDED: {one}" for one in undecided(read.comparisons)))
     outcome.note(lost=lost(read.rows))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..base import building, packages, repo, source_names, sources
 from ..base.errors import Fault, USAGE, unknown
-from ..base.say import say, warn
+from ..base.say import listing, say, warn
 from ..race import plans, scenarios, subjects, tables
 from . import setup
 
@@ -28,9 +28,7 @@ def offered() -> dict[str, list[tuple[str, str]]]:
 
 
 def in_words(parts: dict[str, list[tuple[str, str]]]) -> str:
-    width = max(len(name) for rows in parts.values() for name, _ in rows)
-    return "\n\n".join("\n".join([f"{kind}s (--{kind}):", *(f"  {name:<{width}}  {what}" for name, what in rows)])
-                       for kind, rows in parts.items())
+    return "\n\n".join(f"{kind}s (--{kind}):\n{listing(rows)}" for kind, rows in parts.items())
 
 
 def existing_programs() -> list[Path]:

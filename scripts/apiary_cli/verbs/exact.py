@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     found = exact.changes(recorded, figures)
     heading(f"counts per operation; recorded in results/exact/{path.name}")
     rows = [[*c.key, number(c.before), number(c.after), colour(c.word, "red") if c.red else c.word] for c in found]
-    say(table(["driver", "operation", "count", "recorded", "now", ""], rows, right={3, 4}))
+    say(table(["driver", "operation", "count", "recorded:n", "now:n", ""], rows))
     json_result.note(recorded=path.name, counts=[
         {"operation": list(c.key), "recorded": c.before, "now": c.after, "word": c.word, "red": c.red} for c in found
     ])

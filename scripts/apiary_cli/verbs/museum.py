@@ -8,7 +8,7 @@ import textwrap
 
 from ..base import argument_kinds, building, json_result, repo, source_names, sources
 from ..base.errors import Fault, USAGE
-from ..base.say import colour, say
+from ..base.say import colour, say, table
 from ..verify import catalogue, checks, detection
 from ..verify.verdicts import count, expected, names
 from . import prove, setup
@@ -87,9 +87,9 @@ def times(exhibits: list[checks.Entry], jobs: int, update: bool, whole: bool) ->
     """Measures, compares, and records when asked to; returns what is red."""
     recorded = detection.read()
     found, wrong = detection.measure(exhibits, jobs)
-    for (exhibit, engine), one in sorted(found.items()):
-        then = recorded.get((exhibit, engine))
-        say(f"{exhibit:<36} {engine:<9} {one.executions:>9,}  recorded {then.executions if then else 'none':>9}")
+    say(table(["exhibit", "engine", "executions:n", "recorded:n"], (
+        [*key, f"{one.executions:,}", f"{recorded[key].executions:,}" if key in recorded else "none"] for key, one in sorted(found.items())
+    )))
     json_result.note(times=[dataclasses.asdict(one) | {"recorded": recorded[key].executions if key in recorded else None}
                         for key, one in sorted(found.items())])
     if update:

@@ -110,7 +110,7 @@ def score_table(found: mutation.Run | logic_run.Run, more: dict[str, Callable[[s
         killed = len(both.having("killed", of))
         share = f"{100 * killed / len(of):.0f} %" if of else ""
         rows.append([file, *map(str, (len(of), killed, share, *(column(file, of) for column in more.values())))])
-    return table(["header", "mutants", "killed", "score", *more], rows, right=set(range(1, 4 + len(more))))
+    return table(["header", *(f"{name}:n" for name in ("mutants", "killed", "score", *more))], rows)
 
 
 def known_word(r: both.Outcome, listed: dict) -> str:
@@ -127,7 +127,7 @@ def inventory_table(found: mutation.Run) -> str:
 
 def catalogue_table(mutants: list[tuple[int, logic.Mutant]]) -> str:
     rows = [[str(i), f"{m.file}:{m.line}", "written" if m.reason else "made", m.rule, m.code, m.put] for i, m in mutants]
-    return table(["number", "place", "", "rule", "code", "becomes"], rows, right={0})
+    return table(["number:n", "place", "", "rule", "code", "becomes"], rows)
 
 
 def rows_to_paste(results: list) -> str:
@@ -183,7 +183,7 @@ def run_logic(args: argparse.Namespace) -> int:
     rows = [[f"{r.file}:{r.mutant.line}", r.mutant.function, r.mutant.code, f"{r.mutant.rule} {r.mutant.put}", str(r.tries),
              known_word(r, listed), listed.get(r.key(), r.reason)] for r in both.having("survived", found.results)]
     if rows:
-        say("\n" + table(["survivor", "function", "code", "change", "tries", "", "reason"], rows, right={4}))
+        say("\n" + table(["survivor", "function", "code", "change", "tries:n", "", "reason"], rows))
     red = logic_run.judged(found, listed, mutants)
     say(*(colour(line, "red") for line in red))
     if found.results and not args.structures and not args.killers:

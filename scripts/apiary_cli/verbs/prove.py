@@ -7,7 +7,7 @@ import re
 
 from ..base import argument_kinds, building, json_result, repo, source_names, sources
 from ..base.errors import Fault, USAGE, unknown
-from ..base.say import colour, say, warn
+from ..base.say import colour, listing, say, warn
 from ..verify import checks, engine_agreement
 from ..verify.verdicts import closing, expected
 from ..report import prove_page
@@ -84,8 +84,8 @@ def show_list(patterns: list[str]) -> int:
     """What the programs of this source say of themselves; of the others the names, as the sources have them. Builds nothing."""
     source_names.check_names(patterns)
     entries, unbuilt = checks.listed(patterns)
-    for entry in sorted(entries, key=lambda e: (e.kind, e.name)):
-        say(f"{entry.kind:<8} {entry.name:<40} {','.join(entry.engines):<16} {entry.what}".rstrip())
+    if entries:
+        say(listing(((e.kind, e.name, ",".join(e.engines), e.what) for e in sorted(entries, key=lambda e: (e.kind, e.name))), indent=0))
     json_result.note(checks=[{"name": e.name, "kind": e.kind, "engines": e.engines, "what": e.what} for e in entries])
     lacking = (
         f"of {unbuilt} checks only the name is known, from the sources: their programs are not built of this source. "

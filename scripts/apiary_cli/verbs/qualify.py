@@ -12,7 +12,6 @@ from ..base.say import Progress, duration, heading, say
 from ..race import folder, plans, rounds, subjects, tables
 from ..analysis import comparing, qualification
 from ..analysis.qualification import PAIRS, SLOW, Trial
-from ..report import splice
 from . import entrants, race
 
 SUMMARY = "how often would a race here cry wolf, and what would it miss?"
@@ -23,9 +22,8 @@ copies must not differ; copies with a built-in slow-down of 5 % and 10 % should 
 95 % intervals, the rate of false alarms and the rate of detection. One CPU is qualified, as compare
 gates; --placement free by itself.
 
-writes:  results/DATE-HOST/ with qualify.csv (a line for each comparison), rows.csv, env.json, summary.md; with
-         --splice FILE also what stands between the marks <!-- qualify --> of that page (one_cpu: <!-- qualify
-         one_cpu -->)
+writes:  results/DATE-HOST/ with qualify.csv (a line for each comparison), rows.csv, env.json, summary.md;
+         report --splice puts what was found into a page
 takes:   some 20 s for a batch of 10 rounds at two points, free 90 s (17 batches: 6 minutes, free 25); --limit
          ends it; run it on a quiet machine
 exit:    0 done; 1 wrong work, or more than 5 % of false alarms; 3 the harness failed"""
@@ -43,7 +41,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--block-ms", type=argument_kinds.block_ms, metavar="MS",
                         help="of a block (default 5, as compare does; free: 20, as publish)")
     parser.add_argument("--limit", type=argument_kinds.minutes, metavar="MINUTES", help="no further batch begins after this")
-    parser.add_argument("--splice", metavar="FILE", help="write the result between the marks of this page")
     parser.add_argument("--seed", type=argument_kinds.seed, help="of order and padding (default: random, recorded)")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is, if it is of this source")
 
@@ -114,9 +111,6 @@ def run(args: argparse.Namespace) -> int:
     json_result.note(folder=str(repo.shown(where)), lines=qualification.lines(trials),
                  trials=[qualification.to_row(trial) for trial in trials])
     say(f"{repo.shown(where)}/qualify.csv")
-    if args.splice:
-        splice.into(Path(args.splice), where)
-        say(f"{args.splice}: what stands between its marks is that of {where.name}")
     say(f"took {duration(time.monotonic() - started)}")
     if not trials:
         return HARNESS

@@ -11,13 +11,12 @@ import shlex
 import statistics
 import sys
 import tempfile
-import textwrap
 import time
 from pathlib import Path
 
 from ..base import argument_kinds, building, commits, json_result, repo
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unknown
-from ..base.say import Progress, colour, counted, duration, heading, say, warn
+from ..base.say import Progress, colour, counted, duration, heading, listing, say, warn
 from ..verify import checks, stressing, verification
 from ..verify.verdicts import closing, wrong as deviates
 from ..race import audit, eta, folder, ledger, plans, probes, quota, resuming, rounds, subjects, tables, unpaired
@@ -28,7 +27,7 @@ from . import entrants, prove, report, setup, stress
 
 SUMMARY = "race the schedulers against each other; leaves a report"
 GIVEN = [(one.name, f"{one.what} ({one.takes})") for one in plans.every()] + [("FILE", "a plan of your own, in TOML: METHODOLOGY.md says how")]
-PLANS = "\n".join(textwrap.fill(told, 100, initial_indent=f"  {name:<14} ", subsequent_indent=" " * 17) for name, told in GIVEN)
+PLANS = listing(GIVEN, width=100)
 DESCRIPTION = f"""\
 Sets up, builds the subjects (C++ in the preset release, Tokio by cargo) and races them: in every
 round each arm runs once in a fresh process, shuffled; an A/A pair of each candidate and an arm with

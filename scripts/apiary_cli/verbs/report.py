@@ -17,15 +17,15 @@ DESCRIPTION = """\
 Reads rows.csv, hist.csv, micro.csv, startup.csv and env.json of a result folder and writes
 report.html: one self-contained file, no network, light and dark, readable on a phone and on paper.
 
-A page is never replaced by a poorer one, with fewer charts or sections (as without hist.csv), unless --poorer.
+A page is never replaced by a poorer one, with fewer charts or sections (as without hist.csv): remove it before.
 A folder of tune or qualify is refused: its summary.md is its report.
 
 With --splice FILE the folder is published: it goes into a page of this repository, a race between <!-- race -->
 and <!-- /race --> (README.md; the page of a scheduler that raced speaks of that scheduler, and names every
-loss), a qualification between <!-- qualify --> and <!-- /qualify --> (METHODOLOGY.md), an ablation between
-<!-- ablation --> and <!-- /ablation --> (impl/apiary/workers/README.md). Of the folder remains
-what git keeps: rows.csv, hist.csv, micro.json and startup.json compressed (.xz), its proof record in results/proofs/,
-and no report.html, which `report` makes again.
+loss), a qualification between <!-- qualify --> and <!-- /qualify --> (METHODOLOGY.md; of one CPU: qualify
+one_cpu), an ablation between <!-- ablation --> and <!-- /ablation --> (impl/apiary/workers/README.md). Of the
+folder remains what git keeps: rows.csv, hist.csv, micro.json and startup.json compressed (.xz), its proof record
+in results/proofs/, and no report.html, which `report` makes again.
 Refused are: a page without the marks; an INVALID batch; a WEAK one (or of fewer than 10 rounds) unless --weak is
 given. The page's first line tells the verdict.
 
@@ -43,7 +43,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--splice", metavar="FILE", help="write what it says between the marks of this page")
     parser.add_argument("--weak", action="store_true", help="splice a WEAK batch, too; the page says so first")
     parser.add_argument("--index", action="store_true", help="write results/index.html and results/history.html, and nothing else")
-    parser.add_argument("--poorer", action="store_true", help="replace a page that has more charts or sections")
 
 
 def write(folder: Path, poorer: bool = True) -> Report:
@@ -56,7 +55,7 @@ def write(folder: Path, poorer: bool = True) -> Report:
         less = [f"{after[name]} {name} in place of {before[name]}" for name in before if after[name] < before[name]]
         if less:
             absent = "" if tables.stored(folder / "hist.csv") else "hist.csv is absent: the percentiles come from it"
-            remedy = "bring back what is missing, or --poorer to replace the page all the same; it was left as it is"
+            remedy = "bring back what is missing, or remove the page, which was left as it is"
             raise Fault(f"the new page would be poorer: {', '.join(less)}", absent, remedy, USAGE)
     repo.write_text(path, text)
     repo.write_text(folder / "summary.md", page_summary.markdown(found))
@@ -97,14 +96,12 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.weak and not args.splice:
         raise Fault("--weak without --splice", "a report is made of any batch, and says what it is", "--splice FILE --weak publishes it", USAGE)
-    if args.poorer and args.splice:
-        raise Fault("--splice with --poorer", "it leaves report.html as it is", "leave --poorer away", USAGE)
     folder = find(args.dir)
     if args.splice:
         name = splice.into(Path(args.splice), folder, args.weak)
         shelf.publish(folder)
         say(f"{args.splice}: what stands between <!-- {name} --> and <!-- /{name} --> is that of {folder.name}")
         return 0
-    write(folder, args.poorer)
+    write(folder, poorer=False)
     say(f"report: {repo.shown((folder / 'report.html').resolve())}")
     return 0

@@ -10,7 +10,7 @@ from typing import Callable, Iterable
 
 from ..base import libraries, packages, proc
 from ..base.errors import Fault, tail
-from ..base.say import say, warn
+from ..base.say import listing, say, warn
 from ..race import plans
 
 SUMMARY = "install from Debian packages what is missing (asks nothing)"
@@ -60,10 +60,10 @@ def install_commands(names: list[str], euid: int, sudo: str | None) -> list[list
 
 def unknown_system(names: list[str], os_release: dict[str, str]) -> Fault:
     seen = os_release.get("PRETTY_NAME") or "an unknown system"
-    listing = "\n".join(f"{name:<18} {packages.KNOWN[name].why}" for name in names)
     return Fault(f"this is {seen}, and {len(names)} of the things apiary needs are missing",
                  f"setup installs packages on {packages.SYSTEMS_TEXT} only",
-                 "install these (Debian's names) with your package manager, then run this again:\n" + listing)
+                 "install these (Debian's names) with your package manager, then run this again:\n"
+                 + listing(((name, packages.KNOWN[name].why) for name in names), indent=0))
 
 
 def ensure(dry_run: bool = False, with_lint: bool = False, quiet: bool = False,

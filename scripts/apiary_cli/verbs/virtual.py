@@ -96,7 +96,7 @@ def show(points: list[dict], lines: int) -> None:
     heading(f"{first['subject']} {first['scenario']}, for each {first['operation']}")
     rows = [[str(p["workers"]), f"{p['ns']:.2f}", f"{first['ns'] / p['ns']:.2f}", f"{p['moves']:.3f}", f"{p['sleeps']:.4f}"]
             for p in points]
-    say(table(["workers", "ns", "speed-up", "moves", "sleeps"], rows, right=set(range(5))))
+    say(table(["workers:n", "ns:n", "speed-up:n", "moves:n", "sleeps:n"], rows))
     rows = []
     for line in last["lines"][:lines]:
         rows.append([f"{line['object']}+{line['offset']}", f"{line['moves']:.3f}", f"{line['ns']:.1f}", ""])
@@ -104,7 +104,7 @@ def show(points: list[dict], lines: int) -> None:
             where = f"{p['access']} {p['place'].rpartition('/')[2]} {p['function'].partition('<')[0]}"
             rows.append(["", f"{p['moves']:.3f}", f"{p['ns']:.1f}", where])
     if rows:
-        say(table([f"line, at {last['workers']}", "moves", "ns", "place"], rows, right={1, 2}))
+        say(table([f"line, at {last['workers']}", "moves:n", "ns:n", "place"], rows))
 
 
 def recorded_in() -> Path:

@@ -121,10 +121,10 @@ def engine_table(verdicts: list[dict], entries: list[checks.Entry]) -> str:
         rows.append([name, next(iter(engines.values()))["kind"], *engine_cells(engines.get("explorer"), sign, True),
                      *engine_cells(engines.get("relacy") or engines.get(""), sign, False),
                      reach_cell(engines, known.get(name))])
-    head = ["name", "kind", "explorer", "bound", "runs", "graphs", "seconds", "verdict", "relacy", "bound", "runs", "seconds",
+    head = ["name", "kind", "explorer", "bound", "runs:n", "graphs:n", "seconds:n", "verdict", "relacy", "bound", "runs:n", "seconds:n",
             "verdict", "reach"]
     below = [f"bound {letter}: {bound}" for bound, letter in sign.items()]
-    return "\n".join([table(head, rows, right={4, 5, 6, 10, 11}), *below])
+    return "\n".join([table(head, rows), *below])
 
 
 def report(verdicts: list[dict], entries: list[checks.Entry]) -> tuple[str, list[str]]:

@@ -145,4 +145,4 @@ def write_record(results: list[dict], stamp: dict) -> dict:
 def result_table(results: list[dict]) -> str:
     rows = [[r["program"], r["preset"], str(r["seed"]), f"{r['seconds']:.1f}",
              colour("ok", "green") if r["passed"] else colour("FAILED", "red")] for r in results]
-    return table(["stress", "preset", "seed", "seconds", "result"], rows, right={2, 3})
+    return table(["stress", "preset", "seed:n", "seconds:n", "result"], rows)

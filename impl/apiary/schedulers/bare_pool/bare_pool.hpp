@@ -94,28 +94,16 @@ public:
 
     // After stop.
     stop_report report() const {
+        const worker_counters all = crew_.counters();
         stop_report r;
-        for (unsigned i = 0; i != workers(); ++i) {
-            const worker_counters c = crew_.table()[i]->counters();
-            r.run += c.run;
-            r.discarded += c.discarded;
-            r.exceptions += c.exceptions;
-        }
+        r.run = all.run;
+        r.discarded = all.discarded;
+        r.exceptions = all.exceptions;
         r.refused = refused_.load(std::memory_order_relaxed);
         return r;
     }
     // The workers' sums, while they run, too.
-    worker_counters counters() const {
-        worker_counters all;
-        for (unsigned i = 0; i != workers(); ++i) {
-            const worker_counters c = crew_.table()[i]->counters();
-            all.run += c.run;
-            all.parked += c.parked;
-            all.woken += c.woken;
-            all.stolen += c.stolen;
-        }
-        return all;
-    }
+    worker_counters counters() const { return crew_.counters(); }
     unsigned workers() const { return crew_.table().size(); }
 
 private:

@@ -368,7 +368,7 @@ bool co_frame<Sync>::goes_home_first() noexcept {
     }
     co_host<Sync>* const guest_of = is(away) ? context::here()->host() : nullptr;
     is_unusual(ending);
-    origin_->bring(*this);  // I2
+    origin_->bring(*this);  // frame.hpp I2
     if (guest_of != nullptr) guest_of->leave();
     return true;
 }
@@ -402,7 +402,7 @@ bool co_frame<Sync>::move_to(co_host<Sync>& x, bool& refused) noexcept {
     } else {
         is_unusual(0);
     }
-    x.bring(*this);  // I2
+    x.bring(*this);  // frame.hpp I2
     if (was_away) from.leave();
     return true;
 }

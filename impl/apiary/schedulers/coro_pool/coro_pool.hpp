@@ -151,19 +151,8 @@ public:
     co_host<Sync>& host() { return *core_; }
     // True after start.
     bool is_started() const { return started_.load(std::memory_order_acquire); }
-    // The sum of its workers' runs, sleeps, wakes and thefts.
-    worker_counters counters() const {
-        worker_counters all;
-        const auto& table = core_->the_crew().table();
-        for (unsigned i = 0; i != table.size(); ++i) {
-            const worker_counters c = table[i]->counters();
-            all.run += c.run;
-            all.parked += c.parked;
-            all.woken += c.woken;
-            all.stolen += c.stolen;
-        }
-        return all;
-    }
+    // The workers' sums, while they run, too.
+    worker_counters counters() const { return core_->the_crew().counters(); }
 
 private:
     static constexpr unsigned max_workers = core::crew_type::max_workers;

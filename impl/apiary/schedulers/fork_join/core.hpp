@@ -105,7 +105,8 @@ public:
     static context* current() noexcept { return Sync::template current<context>(); }
 
     fork_join_counters counters() const {
-        fork_join_counters all;
+        const worker_counters engine = crew_.counters();
+        fork_join_counters all{.roots = engine.run, .parked = engine.parked, .woken = engine.woken};
         for (unsigned i = 0; i != lists_; ++i) {
             const context& c = context_of(i);
             all.seated += c.calls();
@@ -113,10 +114,6 @@ public:
             all.stolen += c.stolen();
             all.slept += c.slept();
             all.lost_exceptions += c.lost_exceptions();
-            const worker_counters engine = crew_.table()[i]->counters();
-            all.parked += engine.parked;
-            all.woken += engine.woken;
-            all.roots += engine.run;
         }
         return all;
     }

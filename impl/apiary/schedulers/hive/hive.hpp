@@ -279,15 +279,12 @@ public:
 
     // Precondition: run() has returned. Every accepted task was then run, discarded or cancelled.
     stop_report report() const {
+        const worker_counters all = core_.counters();
         stop_report r;
-        const auto add = [&r](const auto& books) {
-            r.run += books.tasks_run();
-            r.discarded += books.tasks_dropped();
-            r.cancelled += books.tasks_cancelled();
-            r.exceptions += books.exceptions();
-        };
-        for (unsigned i = 0; i < core_.io().size(); ++i) add(core_.io()[i]->books());
-        for (unsigned i = 0; i < core_.compute().size(); ++i) add(core_.compute()[i]->books());
+        r.run = all.run;
+        r.discarded = all.discarded;
+        r.cancelled = all.cancelled;
+        r.exceptions = all.exceptions;
         r.refused = refused_.load(std::memory_order_relaxed);
         return r;
     }
@@ -301,12 +298,7 @@ public:
     }
 
     // The sum of one counter over all workers: total(&worker_counters::stolen).
-    std::uint64_t total(std::uint64_t worker_counters::* which) const {
-        std::uint64_t sum = 0;
-        for (unsigned i = 0; i < core_.io().size(); ++i) sum += core_.io()[i]->counters().*which;
-        for (unsigned i = 0; i < core_.compute().size(); ++i) sum += core_.compute()[i]->counters().*which;
-        return sum;
-    }
+    std::uint64_t total(std::uint64_t worker_counters::* which) const { return core_.counters().*which; }
 
     // Precondition: run() has returned. Writes what the workers did, as Chrome's JSON for ui.perfetto.dev. Each
     // worker has a track; the numbers of the compute workers' tracks begin after those of all IO workers that there

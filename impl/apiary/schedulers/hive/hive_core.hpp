@@ -109,6 +109,10 @@ public:
     io_crew_type& io_crew() { return io_; }
     const io_crew_type& io_crew() const { return io_; }
     compute_crew_type& compute_crew() { return compute_; }
+    worker_counters counters() const {
+        worker_counters all = io_.counters();
+        return all += compute_.counters();
+    }
     const auto& io() const { return io_.table(); }
     const auto& compute() const { return compute_.table(); }
 

@@ -198,13 +198,11 @@ public:
     process_counters counters() const {
         process_counters c = books_.counters();
         c.living = doors_.living();
-        for (unsigned i = 0; i != crew_.table().size(); ++i) {
-            const worker_counters w = crew_.table()[i]->counters();
-            c.runs += w.run;
-            c.stolen += w.stolen;
-            c.parked += w.parked;
-            c.woken += w.woken;
-        }
+        const worker_counters all = crew_.counters();
+        c.runs = all.run;
+        c.stolen = all.stolen;
+        c.parked = all.parked;
+        c.woken = all.woken;
         return c;
     }
 

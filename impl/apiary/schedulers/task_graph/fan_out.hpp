@@ -16,7 +16,8 @@
 //
 // Invariants
 //   I1  The list is closed by the same step that reads it (close): an edge is in the list that close
-//       returns, or its link is told that the task has ended. No consumer is forgotten (A27, B34).
+//       returns, or its link is told that the task has ended. No consumer is forgotten
+//       (exhibits A27, B34).
 //   I2  The references are one count, which one thread takes to 0. A thread that has given one back,
 //       or has closed the list, does not look at the slot again: the slot may have its next task
 //       (A28, A36, B36, C05).

@@ -33,14 +33,11 @@ inline window_sizes sizes_of(const task_graph_config& c) {
 }
 
 template <class Ready>
-void add_counters(task_graph_counters& all, const Ready& w, const worker_counters& engine) {
+void add_counters(task_graph_counters& all, const Ready& w) {
     all.ran += w.ran.get();
     all.at_once += w.at_once.get();
     all.cancelled += w.cancelled.get();
     all.thrown += w.thrown.get();
-    all.stolen += engine.stolen;
-    all.parked += engine.parked;
-    all.woken += engine.woken;
 }
 
 // A graph writes a trace of its workers (write_trace) when its parts have one:

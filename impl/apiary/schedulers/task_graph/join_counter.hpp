@@ -16,7 +16,7 @@
 //
 // Synchronisation
 //   S1  arrive: fetch_sub (release) -> the last arrive: load or fetch_sub (acquire). What all producers
-//       did is seen by the thread that makes the task ready (B35).
+//       did is seen by the thread that makes the task ready (exhibit B35).
 //
 // Checked by model_check/schedulers/task_graph.
 #pragma once

@@ -13,7 +13,7 @@
 // Progress.  Blocks on one mutex for each type; take of an idle worker: wait-free.
 // Invariants
 //   I1  A hand is filled by the thread that takes its worker off the board, with the mutex, and emptied
-//       by its worker, which is off the board then. So it is filled once (A32, B33).
+//       by its worker, which is off the board then. So it is filled once (exhibits A32, B33).
 //   I2  After every call no task is on the board while a worker is (ready_board).
 //   I3  An idle worker that goes away (leave) gives back the task that it was handed.
 //

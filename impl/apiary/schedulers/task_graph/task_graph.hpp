@@ -234,9 +234,10 @@ private:
     static constexpr unsigned max_workers = crew_type::max_workers - 1;
 
     task_graph_counters counters_of(std::size_t type) const {
-        task_graph_counters all;
         const auto& table = crews_[type].table();
-        for (unsigned i = 0; i != table.size(); ++i) add_counters(all, table[i]->ready(), table[i]->counters());
+        const worker_counters engine = crews_[type].counters();
+        task_graph_counters all{.stolen = engine.stolen, .parked = engine.parked, .woken = engine.woken};
+        for (unsigned i = 0; i != table.size(); ++i) add_counters(all, table[i]->ready());
         return all;
     }
     static std::byte* new_heap(std::size_t n) { return new (std::align_val_t{16}) std::byte[n]; }

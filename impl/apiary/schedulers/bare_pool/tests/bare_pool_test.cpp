@@ -41,6 +41,21 @@ TEST(bare_pool, a_worker_steals_what_a_busy_one_has_posted) {
     EXPECT_EQ(pool.counters().stolen, 1U);
 }
 
+TEST(bare_pool, its_counters_know_of_exceptions_and_of_what_was_discarded) {
+    bare_pool pool(1, [](const std::exception_ptr&) {});
+    std::atomic<bool> requested{false};
+    ASSERT_TRUE(pool.post([&] {
+        ASSERT_TRUE(pool.post([] {}));
+        pool.request_stop(stop_mode::discard);
+        requested = true;
+        throw 1;
+    }));
+    while (!requested) std::this_thread::yield();
+    pool.stop();
+    EXPECT_EQ(pool.counters().exceptions, 1U);
+    EXPECT_EQ(pool.counters().discarded, 1U);
+}
+
 TEST(bare_pool, its_destructor_runs_what_was_accepted) {
     std::atomic<int> ran{0};
     {

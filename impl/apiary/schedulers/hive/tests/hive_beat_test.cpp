@@ -86,7 +86,7 @@ TEST_F(beat, checklist_4_a_turn_goes_through_its_steps_in_order) {
     ASSERT_TRUE(h.post_to(0, last));
     worker.run();
     EXPECT_EQ(log, (std::vector<std::string>{"event", "timer", "private", "local", "global", "later"}));
-    // Step 7: it blocks until the next timer and no longer, in nanoseconds (A13).
+    // Step 7: it blocks until the next timer and no longer, in nanoseconds (exhibit A13).
     EXPECT_EQ(worker.driver().waits(), (std::vector<std::int64_t>{2000, 3000}));
     EXPECT_EQ(worker.driver().stuck(), 0U);
     EXPECT_EQ(worker.counters().timer_lateness_ns, 100U) << "only the one that was due before";

@@ -98,7 +98,7 @@ TEST(ready_board, keeps_the_order_of_the_others_when_one_withdraws) {
     } while (std::next_permutation(workers.begin(), workers.end()));
 }
 
-TEST(ready_board, is_never_full) {  // A29, B33
+TEST(ready_board, is_never_full) {  // defects A29, B33 of the museum's catalogue
     ready_board<task> board(ready_policy::fifo);
     std::vector<task> tasks(100'000, task{'t'});
     for (task& t : tasks) board.ready(t);

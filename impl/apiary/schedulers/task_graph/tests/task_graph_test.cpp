@@ -161,7 +161,7 @@ TEST(task_graph, a_window_of_one_is_a_serial_run) {
     for (task_id id = 0; id != 100; ++id) EXPECT_EQ(order[id], id);
 }
 
-TEST(task_graph, no_ready_task_is_dropped_however_many_wait_for_one_worker) {  // A29
+TEST(task_graph, no_ready_task_is_dropped_however_many_wait_for_one_worker) {  // defect A29
     task_graph g({.workers = {0, 1}, .window = 256});
     std::atomic<bool> go = false;
     std::atomic<int> ran = 0;

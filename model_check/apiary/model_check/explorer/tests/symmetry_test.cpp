@@ -328,8 +328,8 @@ void shrink() {
     }
 }
 
-// Program 0: S2 without its exception loses the graph in which one twin's store reaches the other's load by way of the last
-// thread, which stores in front of what the first twin loads. Program 1: a twin's read-modify-write must not be kept by half.
+// Program 0: the rule of where twins part, without its exception, loses the graph in which one twin's store reaches the other's
+// load by way of the last thread, which stores in front of what the first twin loads. Program 1: a twin's read-modify-write must not be kept by half.
 scenario program(std::uint64_t n, generator& random) {
     const step load_x{}, store_x{act::store, 0, 0, 0, 1, 0}, load_y{act::load, 1}, store_y{act::store, 1, 0, 0, 1, 0};
     if (n == 0) return {{{load_x, store_y}, {store_x}, {load_y, store_x}}, {0, 0, 1, 2}, 3, false};
