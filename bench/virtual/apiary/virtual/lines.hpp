@@ -52,7 +52,9 @@ private:
         std::uint64_t* copies = nullptr;  // a bit for each processor
         std::int16_t owner = -1, former = -1;
         std::uint16_t copy_count = 0;
-        bool on_its_way = false, watched = false;  // asked for ahead, until busy_until
+        bool on_its_way = false;  // asked for ahead, until busy_until
+        bool watched = false;
+        bool changed = false;  // by its owner
     };
     struct page {
         std::array<line, 64> lines;
