@@ -13,7 +13,7 @@ cold = 10  # default
 copy_occupies = 5  # default
 load_takes = 1  # measured on an AMD EPYC of this generation, two virtual processors (scripts/apiary calibrate)
 request_permille = 400  # default
-basic_block = 0.4  # measured on an AMD EPYC of this generation, two virtual processors (scripts/apiary calibrate)
+basic_block = 0.4  # measured on an AMD EPYC (scripts/apiary calibrate): 0.28 when nothing else ran, 0.46 under load
 
 fence = 2.4  # measured on an AMD EPYC of this generation, two virtual processors (scripts/apiary calibrate)
 store_buffer = 1500  # default
