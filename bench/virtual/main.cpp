@@ -138,7 +138,6 @@ call parse(const std::vector<std::string_view>& words) {
         throw bad_arguments("no --profile\n  cause:  each operation has a price\n  remedy: --profile "
                             "bench/virtual/profiles/flat.profile");
     c.priced = read_profile(*profile);
-    c.priced.between = 0;
     for (const std::string_view change : changes) change_price(c.priced, change);
     return c;
 }

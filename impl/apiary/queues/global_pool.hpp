@@ -101,7 +101,7 @@ private:
     // leave a hint, several lines are under way at once.
     void receive(Node* newest) noexcept {
         for (Node* node = newest; node != nullptr; node = static_cast<Node*>(node->next.read())) {
-            if constexpr (requires { node->prefetch_hint(); }) __builtin_prefetch(node->prefetch_hint());
+            if constexpr (requires { node->prefetch_hint(); }) Sync::prefetch(node->prefetch_hint());
             if (ready_.size() == ready_.capacity() && !grow()) [[unlikely]] {
                 ready_.clear();
                 return keep_linked(newest);

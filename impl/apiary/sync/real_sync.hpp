@@ -170,9 +170,9 @@ struct real_sync {
             if (spins < 64)
                 relax();
             else if (spins < 1024)
-                std::this_thread::yield();
+                yield();
             else  // waits for a thread without a processor: a yield gives it none where priorities differ
-                std::this_thread::sleep_for(std::chrono::microseconds(50));
+                sleep_ns(50'000);
         }
     }
 
@@ -183,6 +183,14 @@ struct real_sync {
         __asm__ __volatile__("yield");
 #endif
     }
+
+    static void yield(site = {}) noexcept { std::this_thread::yield(); }
+    static void sleep_ns(std::int64_t ns, site = {}) { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); }
+
+    static void prefetch(const void* p, site = {}) noexcept { __builtin_prefetch(p); }
+    static void prefetch_to_write(const void* p, site = {}) noexcept { __builtin_prefetch(p, 1); }
+
+    static const stack_bounds& stack() noexcept { return bounds_of_this_stack(); }
 
     // The processor that the calling thread ran on a moment ago, as a hint; negative if the system does not tell.
     static int processor() noexcept { return ::sched_getcpu(); }
@@ -237,6 +245,19 @@ struct real_sync {
         current_<T> = p;
     }
 
+    template <class T>
+    static T& local() noexcept {
+        static_assert(std::is_trivially_destructible_v<T>, "a destructor would cost each access a look at a guard");
+        return local_<T>;
+    }
+    template <void (*F)()>
+    static void at_thread_exit() {
+        struct caller {
+            ~caller() { F(); }
+        };
+        static thread_local caller at_exit;
+    }
+
     // For a constant alignment no branch is left.
     static void* allocate(std::size_t bytes, std::size_t alignment) {
         return alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__ ? ::operator new(bytes, std::align_val_t{alignment})
@@ -286,6 +307,11 @@ struct real_sync {
 private:
     template <class T>
     static inline constinit thread_local T* current_ = nullptr;
+    template <class T>
+    static inline constinit thread_local T local_{};
 };
+
+template <>
+inline constexpr bool recycles_memory<real_sync> = true;
 
 }  // namespace apiary

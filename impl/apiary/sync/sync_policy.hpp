@@ -30,7 +30,13 @@
 //                         ship; below the futex is the system call.
 //   spin_until(a, done)   waits until done(a.load(acquire)). A checker does not spin here, and reports a livelock.
 //   relax()               a spin hint.
+//   yield()               lets another thread have the processor. A checker needs none.
+//   sleep_ns(ns)          returns no earlier than ns from now; for 0 or less at once.
 //   now_ns()              the monotonic clock, in nanoseconds.
+//   prefetch(p), prefetch_to_write(p)
+//                         a hint that p's line is used soon. p may be anything.
+//   stack()               the bounds of the calling thread's stack (stack_bounds.hpp); they limit nothing where nobody
+//                         knows them.
 //   random_source         a seeded generator; below(n) gives a number in [0, n).
 //   create<T>, destroy    heap objects that a checker watches (leak, double free, use after free).
 //   create_array<T>(n), destroy_array(p, n)
@@ -43,6 +49,8 @@
 //   current<T>(), set_current(p)
 //                         a T* of the thread's own, null at first. In real_sync a `thread_local T*`; under a checker it
 //                         belongs to the *modelled* thread, since all modelled threads share one thread's thread_local.
+//   threads               optional: the team that gives a scheduler its threads (workers/thread_team.hpp), where they
+//                         are not the system's.
 //   allocate(bytes, alignment), deallocate(p, bytes, alignment)
 //                         raw memory, such as for coroutine frames, watched as heap objects are. Give both calls the
 //                         same bytes and alignment.
@@ -55,6 +63,10 @@
 //                         name of its own, and some check must fail without it.
 //   checked               whether an engine watches the operations.
 //
+// A policy that recycles memory (recycles_memory) also provides
+//   local<T>()            a T& of the thread's own, which is T{} at first: a constant expression, with no destructor.
+//   at_thread_exit<f>()   f() is called when the calling thread ends, once, however often this was said.
+//
 // A structure that has capacities or packed widths takes them as a second template parameter, `Limits`, so that one
 // policy can check several widths.
 #pragma once
@@ -63,7 +75,15 @@
 #include <concepts>
 #include <cstdint>
 
+#include <apiary/sync/stack_bounds.hpp>
+
 namespace apiary {
+
+// Whether what is allocated and freed all the time is recycled by each thread (tasks/task_storage.hpp, frame_storage.hpp).
+// False: each block is an object of the policy's heap, so that a checker or a sanitizer sees its end. A policy says so
+// of itself: one that derives from another does not inherit it.
+template <class Sync>
+inline constexpr bool recycles_memory = false;
 
 template <class S>
 concept sync_policy = requires(typename S::template atomic<std::uint64_t>& a, typename S::template cell<int>& c,
@@ -94,6 +114,11 @@ concept sync_policy = requires(typename S::template atomic<std::uint64_t>& a, ty
     { f.wake_all() };
     { S::now_ns() } -> std::convertible_to<std::int64_t>;
     { S::relax() };
+    { S::yield() };
+    { S::sleep_ns(std::int64_t{1}) };
+    { S::prefetch(&expected) };
+    { S::prefetch_to_write(&expected) };
+    { S::stack() } -> std::convertible_to<stack_bounds>;
     { S::recheck("structure.source") } -> std::same_as<bool>;
     { S::law(true, "what is wrong where it does not hold") };
 } && requires(typename S::template scoped<std::uint64_t>& o, int* p) {

@@ -63,7 +63,7 @@ struct default_parts {
     using clock = steady_clock<Sync>;             // one for the scheduler, default-constructed
     using random = typename Sync::random_source;  // one for each worker, made from a random seed; below(n)
     using trace = no_trace;                       // one for each worker
-    using threads = thread_team;                  // the scheduler's: gives each worker its thread
+    using threads = typename team_of<Sync>::type; // the scheduler's: gives each worker its thread
     // The processor of the calling thread; a hint, which the checked policies do not have.
     static int processor() {
         if constexpr (Sync::checked)

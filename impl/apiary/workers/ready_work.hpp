@@ -36,7 +36,6 @@
 
 #include <cstddef>
 #include <span>
-#include <thread>
 
 #include <apiary/queues/lifo_slot.hpp>
 #include <apiary/queues/steal_result.hpp>
@@ -95,7 +94,7 @@ private:
     // would tear from processor to processor. A task that stays, after a long one, is found again.
     bool fleeting() const {
         const auto met = next_.met();
-        if constexpr (!Sync::checked) std::this_thread::yield();
+        Sync::yield();
         if (next_.met() == met) return false;
         Sync::reach("ready_work.left_a_chain");
         return true;

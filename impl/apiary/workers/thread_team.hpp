@@ -43,6 +43,17 @@ private:
     std::vector<std::thread> threads_;
 };
 
+// The team of a policy: its own (`Sync::threads`), or threads of the system.
+template <class Sync>
+struct team_of {
+    using type = thread_team;
+};
+template <class Sync>
+    requires requires { typename Sync::threads; }
+struct team_of<Sync> {
+    using type = typename Sync::threads;
+};
+
 // Calls start_one(i) for each i below n. If one throws, calls stop(), which makes the bodies return, waits for the
 // threads that were started, and rethrows.
 template <class Team, class StartOne, class Stop>

@@ -33,7 +33,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <thread>
 
 #include <apiary/parking/sleeper.hpp>
 #include <apiary/queues/steal_result.hpp>
@@ -305,7 +304,7 @@ private:
         tallies_.batches.add();
         if constexpr (trace::on) trace_.instant(trace::kind::batch, owner_.now_ns(), n);
         // The producer's core wrote them last: ask for all their lines at once.
-        for (std::size_t i = 0; i < n; ++i) __builtin_prefetch(batch[i]);
+        for (std::size_t i = 0; i < n; ++i) sync::prefetch(batch[i]);
         // All but the first become stealable before that one runs, and the owner pops them in the order in which they
         // were posted.
         if (n > 1 && !ready_.push_all(std::span<task_type* const>(batch).subspan(1, n - 1)))
@@ -397,9 +396,9 @@ private:
     }
     void yield() {
         if constexpr (sync::checked) return;
-        if (!idle_.times_this_yield()) return std::this_thread::yield();
+        if (!idle_.times_this_yield()) return sync::yield();
         const std::int64_t from = owner_.now_ns();
-        std::this_thread::yield();
+        sync::yield();
         idle_.yielded(owner_.now_ns() - from, runner_.tasks_run());
     }
 

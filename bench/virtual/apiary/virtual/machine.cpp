@@ -46,8 +46,16 @@ public:
     const char* does = "runs";
     place at;
     host_vector<std::pair<const void*, void*>> slots;
+    host_vector<void*> kept;  // behind `slots`, for local
+    host_vector<void (*)()> at_exit;
     host_vector<thread*> joiners;
     arena::shelf shelf;
+
+    ~thread() {
+        for (void* const p : kept) host_put(p);
+    }
+    thread(const thread&) = delete;
+    thread& operator=(const thread&) = delete;
 };
 
 arena& the_arena() {
@@ -70,6 +78,21 @@ void*& machine::slot(const void* key) {
     for (auto& [k, p] : slots)
         if (k == key) return p;
     return slots.emplace_back(key, nullptr).second;
+}
+
+void* machine::keep(std::size_t bytes) {
+    static host_vector<void*> of_the_host;
+    return (running_ != nullptr ? running_->kept : of_the_host).emplace_back(host_get(bytes));
+}
+void machine::at_thread_exit(void (*f)()) {
+    if (running_ == nullptr) return;
+    auto& all = running_->at_exit;
+    if (std::find(all.begin(), all.end(), f) == all.end()) all.push_back(f);
+}
+stack_bounds machine::stack() {
+    if constexpr (!stacks_have_bounds) return {};
+    const char* const lowest = current_->stacks_ + stack_bytes * running_->number + guard_bytes;
+    return {reinterpret_cast<std::uintptr_t>(lowest), reinterpret_cast<std::uintptr_t>(lowest + stack_bytes - guard_bytes)};
 }
 
 unsigned machine::number_of_running() { return running_ == nullptr ? 0 : running_->number; }
@@ -124,6 +147,7 @@ void machine::body_of(void* argument) {
     }
     m.spend_blocks();
     t.body = nullptr;
+    for (void (*const f)() : t.at_exit) f();
     t.done = true;
     t.does = "has ended";
     ++t.ticket;
@@ -247,7 +271,6 @@ void machine::spend_blocks() {
 void machine::step() {
     thread& t = *running_;
     spend_blocks();
-    t.clock += p_.between;
     if (t.clock > horizon_) {
         make_ready(t, t.clock);
         dispatch();

@@ -23,12 +23,14 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include <apiary/sync/stack_bounds.hpp>
 #include <apiary/virtual/arena.hpp>
 #include <apiary/virtual/lines.hpp>
 #include <apiary/virtual/moves.hpp>
@@ -108,6 +110,17 @@ public:
 
     // What threads have in place of thread_local, by a key; outside of a thread, the host's.
     static void*& slot(const void* key);
+    // An object of the thread's own that costs nothing, T{} at first, for as long as the thread is known.
+    template <class T>
+    static T& local(const void* key) {
+        void*& p = slot(key);
+        if (p == nullptr) p = ::new (keep(sizeof(T))) T{};
+        return *static_cast<T*>(p);
+    }
+    // f runs when the running thread's body has ended; said again it changes nothing. Outside of a thread: never.
+    static void at_thread_exit(void (*f)());
+    // Of the running thread; precondition: there is one.
+    static stack_bounds stack();
 
 private:
     struct entry {
@@ -138,6 +151,7 @@ private:
     void use_depot();
     std::string everybody() const;
     static void body_of(void* argument);
+    static void* keep(std::size_t bytes);  // the host's memory, until the running thread is forgotten
 
     const prices p_;
     const unsigned processors_;

@@ -29,7 +29,6 @@ struct prices {
     std::int64_t request_permille = 0;  // of a transfer: until then its former owner still has the line
     std::int64_t cluster = 0;           // processors in a cluster
     picoseconds basic_block = 0;        // of plain instructions, where the compiler counts them
-    picoseconds between = 0;  // before each operation, where nothing counts plain instructions; no profile's
     picoseconds fence = 0;              // beside the wait for earlier stores
     picoseconds store_buffer = 0;       // how far a processor runs ahead of stores under way
     picoseconds relax = 0, yield = 0, clock_read = 0;

@@ -45,8 +45,11 @@ std::string_view short_type_name() {
     return colons == std::string_view::npos ? all : all.substr(colons + 2);
 }
 
+class virtual_team;
+
 struct virtual_sync {
     static constexpr bool checked = false;
+    using threads = virtual_team;  // virtual_team.hpp
     static constexpr std::int64_t forever = INT64_MAX;
 
     struct site {
@@ -247,6 +250,23 @@ struct virtual_sync {
         if (machine::running() != nullptr) machine::current()->spend(machine::current()->priced().relax);
     }
 
+    APIARY_UNSEEN static void yield(site = {}) noexcept {
+        if (machine::running() != nullptr) return machine::current()->yield();
+        real_sync::yield();
+    }
+    APIARY_UNSEEN static void sleep_ns(std::int64_t ns, site at = site::current()) {
+        if (machine::running() == nullptr) fail("a thread outside of the virtual machine would sleep", at);
+        machine::current()->sleep_ns(ns, at.where);
+    }
+
+    // Reading ahead is not modelled.
+    static void prefetch(const void*, site = {}) noexcept {}
+    APIARY_UNSEEN static void prefetch_to_write(const void* p, site = {}) noexcept {
+        if (machine::running() != nullptr && the_arena().contains(p)) machine::current()->ask_ahead(p);
+    }
+
+    APIARY_UNSEEN static stack_bounds stack() noexcept { return machine::running() != nullptr ? machine::stack() : real_sync::stack(); }
+
     // Each thread has a processor of its own.
     APIARY_UNSEEN static int processor() noexcept { return static_cast<int>(machine::number_of_running()); }
 
@@ -282,6 +302,16 @@ struct virtual_sync {
     template <class T>
     APIARY_UNSEEN static void set_current(T* p) noexcept {
         machine::slot(&key<T>) = p;
+    }
+
+    template <class T>
+    APIARY_UNSEEN static T& local() noexcept {
+        static_assert(std::is_trivially_destructible_v<T>, "nobody calls a destructor");
+        return machine::local<T>(&local_key<T>);
+    }
+    template <void (*F)()>
+    APIARY_UNSEEN static void at_thread_exit() {
+        machine::at_thread_exit(F);
     }
 
     APIARY_UNSEEN static void* allocate(std::size_t bytes, std::size_t alignment) {
@@ -343,10 +373,13 @@ struct virtual_sync {
 private:
     template <class T>
     static inline const char key = 0;
+    template <class T>
+    static inline const char local_key = 0;
 
     template <class T>
     APIARY_UNSEEN static label label_of() {
-        static const label what = intern(std::string(short_type_name<std::remove_extent_t<T>>()) + (std::is_array_v<T> ? "[]" : ""));
+        static const label what =
+            intern(std::string(short_type_name<std::remove_extent_t<T>>()) + (std::is_array_v<T> ? "[]" : ""));
         return what;
     }
 

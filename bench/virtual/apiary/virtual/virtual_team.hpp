@@ -1,8 +1,4 @@
-// virtual_team: the threads of a whole scheduler, on the virtual machine: its `Parts::threads`.
-//
-//     struct my_parts : apiary::default_parts<virtual_sync> {
-//         using threads = virtual_team;
-//     };
+// virtual_team: the threads of a whole scheduler, on the virtual machine: virtual_sync::threads, which default_parts take.
 //
 // Each thread has a processor of its own, whichever is asked for. The calls are thread_team's.
 #pragma once

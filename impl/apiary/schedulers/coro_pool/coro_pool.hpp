@@ -31,7 +31,6 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -139,7 +138,7 @@ public:
         const std::int64_t until = deadline_after(core_->now_ns(), most);  // a sum may be beyond the clock
         while (!core_->stopping()) {
             if (core_->now_ns() >= until) return false;
-            std::this_thread::sleep_for(std::chrono::microseconds(200));
+            Sync::sleep_ns(200'000);
         }
         return true;
     }

@@ -12,7 +12,6 @@
 #pragma once
 
 #include <cstdint>
-#include <thread>
 
 #include <apiary/workers/no_sources.hpp>
 
@@ -108,7 +107,7 @@ private:
             const std::int64_t now = self().owner().now_ns();
             if (until_ns_ == 0) until_ns_ = now + self().owner().linger_ns();
             spent_ = now >= until_ns_;
-            if (!spent_) std::this_thread::yield();
+            if (!spent_) Crew::sync::yield();
         }
     }
 

@@ -20,12 +20,10 @@
 #include <cstdint>
 #include <exception>
 #include <stdexcept>
-#include <thread>
 #include <type_traits>
 
 #include <apiary/contract/scheduler.hpp>
 #include <apiary/schedulers/fork_join/fork_join.hpp>
-#include <apiary/schedulers/fork_join/stack_bounds.hpp>
 #include <apiary/tasks/job.hpp>
 #include <apiary/workers/crew.hpp>
 #include <apiary/workers/front_end.hpp>
@@ -153,7 +151,7 @@ public:
             const std::int64_t now = core_->now_ns();
             if (until_ns_ == 0) until_ns_ = now + core_->linger_ns();
             over_ = now >= until_ns_;
-            if (!over_) std::this_thread::yield();
+            if (!over_) Sync::yield();
         }
 
     private:
@@ -226,15 +224,8 @@ private:
         context* last_before_ = nullptr;
     };
 
-    // Under a checker threads run on stacks that the system does not know.
-    static bool on_own_stack() {
-        if constexpr (Sync::checked) return true;
-        return bounds_of_this_stack().contain(__builtin_frame_address(0));
-    }
-    std::uintptr_t floor_of_this_stack() const {
-        if constexpr (Sync::checked) return 0;
-        return bounds_of_this_stack().floor(stack_reserve_);
-    }
+    static bool on_own_stack() { return Sync::stack().contain(__builtin_frame_address(0)); }
+    std::uintptr_t floor_of_this_stack() const { return Sync::stack().floor(stack_reserve_); }
 
     // A call from outside, on the stack of its caller.
     template <class F>

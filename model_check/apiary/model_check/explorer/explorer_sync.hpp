@@ -303,9 +303,17 @@ struct explorer_sync {
     }
 
     static void relax(site = site::current()) noexcept {}
+    static void yield(site = site::current()) noexcept {}
+    static void prefetch(const void*, site = site::current()) noexcept {}
+    static void prefetch_to_write(const void*, site = site::current()) noexcept {}
+    static stack_bounds stack() noexcept { return {}; }
 
     // A clock of the thread's own, which moves when a deadline of the thread passes.
     static std::int64_t now_ns() { return explorer::thread_clock(); }
+    static void sleep_ns(std::int64_t ns, site = site::current()) {
+        std::int64_t& now = explorer::thread_clock();
+        if (ns > 0) now = ns < forever - now ? now + ns : forever;
+    }
 
     // Every number is a choice, in the threads; 0 in before() and after().
     class random_source {

@@ -212,9 +212,17 @@ struct relacy_sync {
     }
 
     static void relax(site at = site::current()) { rl::yield(1, relacy_detail::place(at)); }
+    static void yield(site = site::current()) {}
+    static void prefetch(const void*, site = site::current()) {}
+    static void prefetch_to_write(const void*, site = site::current()) {}
+    static stack_bounds stack() { return {}; }
 
     // A virtual clock: it moves when somebody times out.
     static std::int64_t now_ns() { return relacy_detail::the_world.now; }
+    static void sleep_ns(std::int64_t ns, site = site::current()) {
+        std::int64_t& now = relacy_detail::the_world.now;
+        if (ns > 0) now = ns < forever - now ? now + ns : forever;
+    }
 
     class random_source {
     public:
