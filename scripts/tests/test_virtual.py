@@ -84,5 +84,46 @@ class Virtual(TreeCase):
                 self.assertIn(told, done.stderr)
 
 
+CALIBRATE = """#!{python} -ISE
+import sys
+words = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+if words.get("--processors") == "0,99":
+    print("apiary_calibrate: processor 99: no thread can be pinned to it", file=sys.stderr); sys.exit(3)
+assert open(words["--defaults"]).read() == "transfer = 80\\n"
+open(words["--out"], "w").write("transfer = 31  # measured, quartiles 30 to 32\\n")
+print("apiary_calibrate: 1 prices measured, 0 too noisy, the others keep the default", file=sys.stderr)
+"""
+
+
+class Calibrate(TreeCase):
+    def setUp(self) -> None:
+        super().setUp()
+        program = fakes.script(self.root / "build" / "release" / "bin" / "apiary_calibrate", CALIBRATE.format(python=sys.executable))
+        fakes.manifest(self.root, "release", "calibrate", [program])
+        profiles = self.root / "bench" / "virtual" / "profiles"
+        profiles.mkdir(parents=True)
+        (profiles / "flat.profile").write_text("transfer = 80\n")
+
+    def test_a_profile_is_printed_or_written(self) -> None:
+        done = apiary(self.root, "calibrate", "--no-build")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("transfer = 31  # measured", done.stdout)
+        done = apiary(self.root, "calibrate", "--no-build", "--out", str(self.root / "here.profile"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.root / "here.profile").read_text(), "transfer = 31  # measured, quartiles 30 to 32\n")
+        self.assertIn("1 prices measured", done.stdout)
+
+    def test_what_is_refused(self) -> None:
+        done = apiary(self.root, "calibrate", "--no-build", "--processors", "0,99")
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertIn("no thread can be pinned to it", done.stderr)
+        for words, told in ((("--defaults", "flut"), "did you mean 'flat'"), (("--batches", "1"), "from 10 to"),
+                            (("--out", "/none/at/all"), "there is no such folder")):
+            with self.subTest(words=words):
+                done = apiary(self.root, "calibrate", "--no-build", *words)
+                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                self.assertIn(told, done.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()
