@@ -301,6 +301,27 @@ class Tries(unittest.TestCase):
         self.assertEqual(self.run_against(hung, done(0, seconds=0.6), done(0))[0].verdict, "survived")
         self.assertEqual(logic_run.limit(logic_run.Tried(3.0, frozenset())), 30.0)
 
+    def test_the_tests_of_a_program_are_asked_together_and_a_kill_is_of_one_alone(self) -> None:
+        tests = [logic_run.Killer(Path("/p_test"), name) for name in ("s.a", "s.b", "s.c")]
+        known = {test: logic_run.Tried(0.1, frozenset({0})) for test in tests}
+
+        def asked(specs: list[proc.Spec]) -> list[str]:
+            return [str(spec.argv[1]).removeprefix("--gtest_filter=") for spec in specs]
+
+        failed = done(1, "[ RUN      ] s.a\n[  FAILED  ] s.b, where GetParam() = 3 (0 ms)\n[ RUN      ] s.c\n")
+        crashed = done(-11, "[ RUN      ] s.a\n[       OK ] s.a\n[ RUN      ] s.b\n")
+        for first in (failed, crashed):
+            killed, specs = self.run_against(first, done(1), done(0), known=known)
+            self.assertEqual((killed.verdict, killed.killed_by, asked(specs)), ("killed", "s.b", ["s.a:s.b:s.c", "s.b", "s.b"]))
+        explained, specs = self.run_against(done(0), known=known, explained=True)
+        self.assertEqual((explained.verdict, len(specs)), ("survived", 1))
+        survived, specs = self.run_against(*[done(0)] * 4, known=known)
+        self.assertEqual((survived.verdict, asked(specs)), ("survived", ["s.a:s.b:s.c", "s.a", "s.b", "s.c"]))
+        survived, specs = self.run_against(failed, *[done(0)] * 6, known=known)
+        self.assertEqual((survived.verdict, len(specs)), ("survived", 7), "together they failed, alone none does")
+        remembered = logic_run.try_mutant(0, made()[0], known, "2000x", "0x", Counter(), ["s.c"])
+        self.assertEqual(asked([next(remembered)]), ["s.c"])
+
     def test_only_who_passes_the_place_is_asked(self) -> None:
         survived, specs = self.run_against(known={TEST: logic_run.Tried(0.1, frozenset({5}))})
         self.assertEqual((survived.verdict, survived.tries, specs), ("survived", 0, []))
@@ -357,7 +378,7 @@ class Shards(TreeCase):
         self.mutants = logic.catalogue()[:60]
         self.tried = 0
 
-    def shard(self, part: logic.Part, stop_after: int = 1000, source: str = "h") -> logic_run.Run:
+    def shard(self, part: logic.Part, stop_after: int = 1000, source: str = "h", killers: list[str] | None = None) -> logic_run.Run:
         def tried(number, mutant, *_):
             self.tried += 1
             if self.tried > stop_after:
@@ -373,7 +394,7 @@ class Shards(TreeCase):
             contextlib.redirect_stdout(io.StringIO()),
         ):
             self.folder = logic_run.SHARDS
-            return logic_run.run([], 1, self.mutants, part=part, keep=True, no_build=True)
+            return logic_run.run([], 1, self.mutants, part=part, keep=True, no_build=True, killers=killers)
 
     def joined(self, source: str = "h") -> logic_run.Run:
         with mock.patch.object(logic_run.repo, "identity", return_value={"source_hash": source}):
@@ -395,6 +416,16 @@ class Shards(TreeCase):
         self.assertEqual([r.mutant.key for r in found.results], [m.key for m in self.mutants])
         self.assertEqual([r.verdict for r in found.results], ["killed" if i % 3 else "survived" for i in range(60)])
         self.assertEqual(logic_run.score(found), "40 of 60 logic mutants killed (66.7 %), of 60 in all")
+
+    def test_a_survival_that_some_programs_were_asked_about_is_asked_again_and_a_kill_is_not(self) -> None:
+        some = len(self.shard(logic.Part(1, 1), killers=["s"]).results)
+        self.assertEqual(logic_run.score(self.joined()), f"{self.tried * 2 // 3} of {some} logic mutants killed (66.7 %), of 60 in all")
+        self.tried = 0
+        self.assertEqual(len(self.shard(logic.Part(1, 1)).results), 60)
+        self.assertEqual(self.tried, 20)
+        self.tried = 0
+        self.shard(logic.Part(1, 1))
+        self.assertEqual(self.tried, 0)
 
     def test_a_shard_of_another_source_begins_anew_and_is_not_joined(self) -> None:
         self.shard(logic.Part(1, 2))

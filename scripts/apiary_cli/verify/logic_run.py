@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import json
 import os
 import re
@@ -55,6 +56,40 @@ class Killer:
     @property
     def label(self) -> str:
         return f"{self.name} {self.engine}".strip()
+
+    @property
+    def all(self) -> tuple[Killer, ...]:
+        return (self,)
+
+
+@dataclass(frozen=True)
+class Together:
+    """Unit tests of one program in one process. Where all of them pass, processes are saved; where not, it says which test to ask
+    alone. By itself it kills nothing."""
+
+    tests: tuple[Killer, ...]
+
+    @property
+    def all(self) -> tuple[Killer, ...]:
+        return self.tests
+
+    def argv(self, _: str) -> list[str | os.PathLike]:
+        return [self.tests[0].program, "--gtest_filter=" + ":".join(test.name for test in self.tests), "--gtest_fail_fast"]
+
+    def suspects_first(self, done: proc.Done) -> list[Killer]:
+        """Its tests: first the one that failed, or in which the process ended."""
+        failed, begun = (re.findall(rf"^\[ {word}\] ([^\s,]+)", done.out, re.M) for word in (" FAILED  ", "RUN      "))
+        named = (failed or begun[-1:])[:1]
+        return sorted(self.tests, key=lambda test: test.name not in named)
+
+
+Asked = Killer | Together
+
+
+def gathered(tests: list[Killer]) -> list[Asked]:
+    """Those of each program as one; a lone one as it is."""
+    by_program = itertools.groupby(sorted(tests, key=lambda test: str(test.program)), lambda test: test.program)
+    return [Together(many) if len(many) > 1 else many[0] for many in (tuple(of) for _, of in by_program)]
 
 
 @functools.cache
@@ -220,17 +255,35 @@ def limit(tried: Tried) -> float:
 def try_mutant(number: int, mutant: Mutant, known: dict[Killer, Tried], budget: str, longer: str, kills: Counter,
                before: list[str], explained: bool = False) -> Generator[proc.Spec, proc.Done, Result]:
     """The killers that pass the mutant's place, until one fails: first the one that killed it before, then those that have
-    killed most for their time. A kill is confirmed: without the mutant the same must pass; a hang counts when it ends within a
-    tenth. So is a survival, where no reason is known for it: tests run again, searches of the explorer that have not seen
-    everything go on, and then the stress programs run."""
+    killed most for their time; tests that have killed nothing in this header are asked together. A kill is confirmed: without
+    the mutant the same must pass; a hang counts when it ends within a tenth. So is a survival, where no reason is known for it:
+    tests run again, each alone, searches of the explorer that have not seen everything go on, and then the stress programs
+    run."""
     result = Result(number, mutant)
     mine = [k for k, tried in known.items() if number in tried.passed]
     again: list[Killer] = []
     started = time.monotonic()
 
-    def order(killer: Killer) -> tuple:
-        rate = (1 + kills[mutant.file, killer]) / (0.05 + known[killer].seconds)
-        return killer.label not in before, -rate
+    def seconds_of(asked: Asked) -> float:
+        return sum(known[k].seconds for k in asked.all)
+
+    def order(asked: Asked) -> float:
+        return -sum(1 + kills[mutant.file, k] for k in asked.all) / (0.05 + seconds_of(asked))
+
+    def rounds() -> Iterator[tuple[str, Asked, str, float]]:
+        now = [k for k in mine if k.engine != THREADS]
+        remembered = [k for k in now if k.label in before]
+        others = [k for k in now if k not in remembered]
+        proven = [k for k in others if k.engine or kills[mutant.file, k]]
+        for asked in [*remembered, *sorted([*proven, *gathered([k for k in others if k not in proven])], key=order)]:
+            yield FIRST, asked, budget, limit(known[asked]) if isinstance(asked, Killer) else LEAST_LIMIT + seconds_of(asked)
+        for k in () if explained else list(again):
+            if not k.engine:
+                yield AGAIN, k, budget, limit(known[k])
+            elif k.engine == "explorer" and float(longer[:-1]) > 0:
+                yield LONGER, k, longer, LONG_LIMIT
+        for k in () if explained else [k for k in mine if k.engine == THREADS]:
+            yield STRESS, k, budget, limit(known[k])
 
     def attempt(killer: Killer, budget: str, seconds: float) -> Generator[proc.Spec, proc.Done, tuple[str, str]]:
         result.tries += 1
@@ -243,26 +296,28 @@ def try_mutant(number: int, mutant: Mutant, known: dict[Killer, Tried], budget: 
         fine = outcome(killer, control)[0] == "alive" and (what != "hung" or TENFOLD * control.seconds <= seconds)
         return (what, why) if fine else ("alive", "")
 
-    def rounds() -> Iterator[tuple[str, Killer, str, float]]:
-        for k in sorted((k for k in mine if k.engine != THREADS), key=order):
-            yield FIRST, k, budget, limit(known[k])
-        for k in () if explained else list(again):
-            if not k.engine:
-                yield AGAIN, k, budget, limit(known[k])
-            elif k.engine == "explorer" and float(longer[:-1]) > 0:
-                yield LONGER, k, longer, LONG_LIMIT
-        for k in () if explained else [k for k in mine if k.engine == THREADS]:
-            yield STRESS, k, budget, limit(known[k])
+    def alone(asked: Asked, budget: str, seconds: float) -> Generator[proc.Spec, proc.Done, list[Killer]]:
+        """The killers to ask one by one: of tests that passed together, none."""
+        if isinstance(asked, Killer):
+            return [asked]
+        result.tries += 1
+        done = yield proc.Spec(asked.argv(budget), cwd=repo.ROOT, env=environment(number), timeout=seconds)
+        if done.ok:
+            again.extend(asked.tests)
+            return []
+        return asked.suspects_first(done)
 
-    for which, killer, searched, seconds in rounds():
-        what, why = yield from attempt(killer, searched, seconds)
-        if what != "alive":
-            kills[mutant.file, killer] += 1
-            result.verdict, result.killed_by, result.engine, result.how, result.round, result.reason = \
-                "killed", killer.name, killer.engine, what, which, why
-            break
-        if which == FIRST and why != EVERYTHING:
-            again.append(killer)
+    for which, asked, searched, seconds in rounds():
+        for killer in (yield from alone(asked, searched, seconds)):
+            what, why = yield from attempt(killer, searched, seconds if asked is killer else limit(known[killer]))
+            if what != "alive":
+                kills[mutant.file, killer] += 1
+                result.verdict, result.killed_by, result.engine, result.how, result.round, result.reason = \
+                    "killed", killer.name, killer.engine, what, which, why
+                result.seconds = time.monotonic() - started
+                return result
+            if which == FIRST and why != EVERYTHING:
+                again.append(killer)
     if not mine:
         result.reason = "no check and no test comes to this place"
     result.seconds = time.monotonic() - started
@@ -319,7 +374,8 @@ def joined(folder: Path, mutants: list[Mutant]) -> Run:
 def run(structures: list[str], jobs: int, mutants: list[Mutant] | None = None, budget: str = SHORT, longer: str = LONG,
         part: logic.Part = logic.Part(), keep: bool = False, killers: list[str] | None = None, no_build: bool = False) -> Run:
     """The mutants of one part, of the headers whose path contains one of the names. `keep`: each verdict is written as it
-    comes, and those that are written already, of this source, stand."""
+    comes, and those that are written already, of this source, stand. But a survival of which only some programs were
+    asked (`killers`) is asked again: another program may kill the mutant."""
     mutants, killers = logic.catalogue() if mutants is None else mutants, killers or []
     files = both.chosen(structures, {m.file for m in mutants}, WHAT)
     found = Run(part, len(mutants), files=files, stamp=repo.identity(*repo.PROVED_FOLDERS))
@@ -336,6 +392,7 @@ def run(structures: list[str], jobs: int, mutants: list[Mutant] | None = None, b
             rows = {}
         else:
             repo.write_text(path, "\n".join(map(json.dumps, [of, *rows.values()])) + "\n")
+        rows = {key: row for key, row in rows.items() if row["verdict"] == "killed" or "asked" not in row}
         found.results += [restored(i, m, rows[m.key]) for i, m in work if m.key in rows]
         if found.results:
             say(f"shard {part}: {len(found.results)} of {len(work)} were asked before")
@@ -348,7 +405,7 @@ def run(structures: list[str], jobs: int, mutants: list[Mutant] | None = None, b
         for r in counted("logic mutants", proc.run_chains(chains, jobs), len(work), lambda r: f"{r.file}:{r.mutant.line}"):
             found.results.append(r)
             if log:
-                log.write(json.dumps(r.saved()) + "\n")
+                log.write(json.dumps(r.saved() | ({"asked": killers} if killers else {})) + "\n")
                 log.flush()
     found.results.sort(key=lambda r: r.number)
     # Which check killed which mutant, so that the next run asks it first.
