@@ -160,6 +160,11 @@ class EndToEnd(TreeCase):
         self.assertEqual(self.mutate("--inventory", "other").returncode, 1)
         self.assertEqual(self.mutate("--inventory", "box").returncode, 0)
 
+    def test_a_site_of_a_named_header_that_a_glance_misses_is_looked_for_longer(self) -> None:
+        fakes.manifest(self.root, "model", "checks", [
+            fakes.mutable(self.root / "build/model/bin/box_check", "box_small", SITES, [f"{site}=relaxed" for site in SITES], STORE)])
+        self.assertEqual(self.mutate("--inventory", "box").returncode, 0)
+
     def test_a_crash_under_a_mutant_is_an_error_and_no_kill(self) -> None:
         self.programs(f"{LOAD}=relaxed", f"{STORE}=relaxed", f"{LOOK}=crash")
         done = self.mutate()
