@@ -113,7 +113,7 @@ set(APIARY_AS_SHIPPED "" CACHE STRING "Options for stress programs and examples,
 
 # What `check` leaves to the night (nightly.MOVED): with it, without it, or it alone.
 set(APIARY_MOVED with CACHE STRING "Under a sanitizer examples and, for ThreadSanitizer, tests of one thread; without one \
-BOTH_SANITIZERS: with them, without them, or they alone")
+BOTH_SANITIZERS and second subjects of a source: with them, without them, or they alone")
 option(APIARY_EXAMPLES "Examples, which are tests, too" ON)
 function(apiary_is_left_out variable moved)
   if((moved AND APIARY_MOVED STREQUAL "without") OR (NOT moved AND APIARY_MOVED STREQUAL "alone"))

@@ -299,6 +299,7 @@ class Moved(unittest.TestCase):
             if presets[name].get("APIARY_MOVED", "with") != "with":
                 # Built otherwise, it has all of them, moved or not.
                 self.assertEqual(presets[f"{name}-night"]["APIARY_MOVED"], "with" if name == "ci" else "alone", name)
+        self.assertNotEqual(presets["ci-night"].get("APIARY_BENCH"), "OFF", "second subjects of a source")
         self.assertIn("-O2", presets["ci-night"]["CMAKE_CXX_FLAGS_RELWITHDEBINFO"])
 
         parser = argparse.ArgumentParser()
