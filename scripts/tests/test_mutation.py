@@ -40,7 +40,7 @@ class Chains(unittest.TestCase):
         def chain(number: int):
             said = ""
             for step in range(number):
-                done = yield proc.Spec(["sh", "-c", f"echo {number}.{step}"], timeout=20)
+                done = yield proc.Spec(["sh", "-c", f"echo {number}.{step}"], timeout=600)
                 said += done.out.strip() + " "
             return said
 
