@@ -90,8 +90,9 @@ def closing_lines(text: str, pattern: re.Pattern[str]) -> list[str]:
 
 
 def at_once(preset: str) -> int:
-    """How many tests. One more than there are processors, since tests wait, too; searches of the model checks do not."""
-    return (os.cpu_count() or 1) + (preset != "model")
+    """How many tests. In `ci` one more than there are processors, since those of subjects wait, too; searches do not, and what is
+    sanitized needs memory."""
+    return (os.cpu_count() or 1) + (preset == "ci")
 
 
 def ctest(preset: str) -> tuple[bool, str]:
