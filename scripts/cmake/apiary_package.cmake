@@ -30,7 +30,7 @@ install(DIRECTORY impl/apiary DESTINATION ${include}
   FILES_MATCHING PATTERN "*.hpp" PATTERN testing EXCLUDE PATTERN tests EXCLUDE PATTERN examples EXCLUDE)
 install(DIRECTORY model_check/apiary DESTINATION ${include}
   FILES_MATCHING PATTERN "*.hpp" PATTERN tests EXCLUDE PATTERN selftest EXCLUDE)
-install(DIRECTORY stress/apiary DESTINATION ${include} FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY stress/apiary DESTINATION ${include} FILES_MATCHING PATTERN "*.hpp" PATTERN command_line.hpp EXCLUDE)
 install(DIRECTORY bench/apiary DESTINATION ${include} FILES_MATCHING PATTERN "*.hpp")
 install(DIRECTORY bench/scenarios DESTINATION ${data}/bench)
 install(FILES bench/apiary/bench/allocation_count_on.cpp bench/apiary/bench/allocation_count_off.cpp

@@ -40,7 +40,7 @@ class Chains(unittest.TestCase):
         def chain(number: int):
             said = ""
             for step in range(number):
-                done = yield proc.Spec(["sh", "-c", f"echo {number}.{step}"], timeout=20)
+                done = yield proc.Spec(["sh", "-c", f"echo {number}.{step}"], timeout=600)
                 said += done.out.strip() + " "
             return said
 
@@ -158,6 +158,11 @@ class EndToEnd(TreeCase):
         self.programs(f"{LOAD}=relaxed", f"{STORE}=relaxed", f"{LOOK}=dropped")
         self.assertEqual(self.mutate("--inventory").returncode, 1)
         self.assertEqual(self.mutate("--inventory", "other").returncode, 1)
+        self.assertEqual(self.mutate("--inventory", "box").returncode, 0)
+
+    def test_a_site_of_a_named_header_that_a_glance_misses_is_looked_for_longer(self) -> None:
+        fakes.manifest(self.root, "model", "checks", [
+            fakes.mutable(self.root / "build/model/bin/box_check", "box_small", SITES, [f"{site}=relaxed" for site in SITES], STORE)])
         self.assertEqual(self.mutate("--inventory", "box").returncode, 0)
 
     def test_a_crash_under_a_mutant_is_an_error_and_no_kill(self) -> None:

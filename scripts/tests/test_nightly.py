@@ -299,7 +299,10 @@ class Moved(unittest.TestCase):
         for name in check.PRESETS:
             if presets[name].get("APIARY_MOVED", "with") != "with":
                 # Built otherwise, it has all of them, moved or not.
-                self.assertEqual(presets[f"{name}-night"]["APIARY_MOVED"], "with" if name == "ci" else "alone", name)
+                self.assertEqual(presets[f"{name}-night"]["APIARY_MOVED"], "alone" if name == "tsan" else "with", name)
+        self.assertEqual([presets[name]["APIARY_SANITIZE"] for name in ("asan-ubsan", "asan-ubsan-night")],
+                         ["address-undefined-trap", "address-undefined"])
+        self.assertNotEqual(presets["ci-night"].get("APIARY_BENCH"), "OFF", "second subjects of a source")
         self.assertIn("-O2", presets["ci-night"]["CMAKE_CXX_FLAGS_RELWITHDEBINFO"])
 
         parser = argparse.ArgumentParser()

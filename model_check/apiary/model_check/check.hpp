@@ -77,7 +77,7 @@ struct search_options {
     std::uint64_t seed = 1;
     std::uint64_t max_executions = 0;
     double max_seconds = 0;
-    bool brief = false;  // without a budget, a third of the executions where a search does not end by itself
+    bool brief = false;  // without a budget, a part of the executions where a search does not end by itself (runner.cpp)
     unsigned bound = 0;  // preemptions, for the hunting modes
     std::string replay;  // token of an earlier verdict; runs that one execution and prints it
     unsigned shard = 0, shards = 1;

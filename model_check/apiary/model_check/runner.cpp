@@ -29,10 +29,12 @@ bool must_see(const task& t) { return (t.check->must_see & static_cast<unsigned>
 // What a search gets that was given no budget. Executions, so that its verdict does not depend on the machine; an
 // exhibit stops at its failure and may therefore look longer. The explorer's searches that should end by
 // themselves have no such number: seconds that a slow machine does not use up, and red when they are over.
-constexpr std::uint64_t explorer_executions = 100'000, hunting_executions = 60'000, brief_part = 3;
+constexpr std::uint64_t explorer_executions = 100'000, hunting_executions = 60'000, brief_part = 3, brief_part_beside_all = 12;
 search_options with_default_budget(search_options o, const task& t) {
     if (o.max_executions != 0 || o.max_seconds > 0) return o;
-    const std::uint64_t part = o.brief ? brief_part : 1;
+    // Where the explorer sees all behaviours of the same check, Relacy is there to disagree, and does so early.
+    const bool beside_all = (t.check->engines & explorer_only) != 0 && !t.check->too_large_to_exhaust;
+    const std::uint64_t part = !o.brief ? 1 : beside_all ? brief_part_beside_all : brief_part;
     if (t.with == engine::explorer) {
         if (t.check->too_large_to_exhaust && is_exhaustive(o.mode))
             o.max_executions = explorer_executions / part;

@@ -88,6 +88,12 @@ def closing_lines(text: str, pattern: re.Pattern[str]) -> list[str]:
     return [line.rstrip() for line in text.splitlines() if pattern.match(line)]
 
 
+def at_once(preset: str) -> int:
+    """How many tests. In `ci` one more than there are processors, since those of subjects wait, too; searches do not, and what is
+    sanitized needs memory."""
+    return (os.cpu_count() or 1) + (preset == "ci")
+
+
 def ctest(preset: str) -> tuple[bool, str]:
     """Run a preset's tests; returns whether all passed and what CTest printed. Stopped, it says what was running."""
     running: dict[str, None] = {}
@@ -102,7 +108,7 @@ def ctest(preset: str) -> tuple[bool, str]:
 
         steady = stressing.without_randomisation() if preset.startswith("tsan") else []
         command = [*steady, "ctest", "--preset", preset, "--output-on-failure", "--no-tests=error", "--output-junit",
-                   str(repo.BUILD / preset / "junit.xml"), "--parallel", str(os.cpu_count() or 1)]
+                   str(repo.BUILD / preset / "junit.xml"), "--parallel", str(at_once(preset))]
         try:
             plain = os.environ | {"CLICOLOR_FORCE": "0", "GTEST_COLOR": "no"}  # its lines are read here
             done = proc.run(command, cwd=repo.ROOT, merge=True, on_line=on_line, env=plain)
@@ -152,7 +158,7 @@ def tests_of(feature: str) -> list[str]:
 
 
 def run_python() -> tuple[bool, list[str], list[str]]:
-    """Each file of tests in a process of its own, one more at a time than there are processors, since they wait for programs,
+    """Each file of tests in a process of its own, two more at a time than there are processors, since they wait for programs,
     too; long files, which mostly take long, begin first."""
     scripts = repo.ROOT / "scripts"
     # Compiled code is kept, where the command itself keeps it and not beside the sources: the tests start Python a thousand times.
@@ -160,7 +166,7 @@ def run_python() -> tuple[bool, list[str], list[str]]:
     env["PYTHONPYCACHEPREFIX"] = str(repo.BUILD / ".pycache")
     specs = [proc.Spec([sys.executable, "-m", "unittest", f"tests.{path.stem}"], cwd=scripts, merge=True, env=env, tag=path.stem)
              for path in sorted((scripts / "tests").glob("test_*.py"), key=lambda path: -path.stat().st_size)]
-    runs = counted("unittest", proc.run_many(specs, (os.cpu_count() or 1) + 1), len(specs), lambda done: done.tag)
+    runs = counted("unittest", proc.run_many(specs, (os.cpu_count() or 1) + 2), len(specs), lambda done: done.tag)
     ended, failed = [(done.tag, done.ok, done.out) for done in runs], []
     for file, passed, text in sorted(ended):
         if not (passed and RAN_SOME.search(text)):

@@ -26,7 +26,7 @@ from . import check, entrants, museum, prove, race, setup, stress
 SUMMARY = "everything, with long budgets; one page and one exit code"
 DESCRIPTION = """\
 Sets up, builds everything, and divides what is left of the budget: the tests, then the searches of which
-the tests run a third, since they do not end by themselves (hunts), the model checks, the long form of
+the tests run a part, since they do not end by themselves (hunts), the model checks, the long form of
 outside code and the explorer's speed, the museum's times to detect, the mutants, the stresses under the
 sanitizers, the exact counts, the plan smoke (each scenario and subject once), the race, the tests that check
 leaves to it (the presets that end in -night), and a minute of the echo example under TSan. With 25 minutes or
@@ -49,8 +49,8 @@ HUNTS_TAKE = 4 * 60.0
 OUTSIDE_FROM, OUTSIDE_TAKES = 60 * 60.0, 3 * 60.0
 LOGIC_FROM, LOGIC_TAKES = 3 * 60 * 60.0, 60 * 60.0
 LEAST_REST = 40.0
-# check leaves to the night: the unit tests at -O2, some of them without a sanitizer; examples and packages under sanitizers; tests of one thread under
-# ThreadSanitizer. They run last, since building them may take longer than the budget.
+# check leaves to the night: the unit tests at -O2, most of them without a sanitizer; second subjects of a source; examples and packages under
+# sanitizers; tests of one thread under ThreadSanitizer. They run last, since building them may take longer than the budget.
 MOVED = ("ci-night", "asan-ubsan-night", "tsan-night")
 LONGEST_STRESS = 60.0
 ECHO_PRESET, ECHO_SECONDS, TOO_FEW_DESCRIPTORS = "tsan-night", 60.0, 77
@@ -147,7 +147,7 @@ def verdict_cases(verdicts: list[dict]) -> list[Case]:
 
 
 def hunts_part() -> Part:
-    """The searches that do not end by themselves, of which the tests run a third (`--brief`): all of Relacy's, and the explorer's of
+    """The searches that do not end by themselves, of which the tests run a part (`--brief`): all of Relacy's, and the explorer's of
     checks that are too large for it. Each has its whole number of executions, however long that takes."""
     jobs = os.cpu_count() or 1
     verdicts, entries = checks.prove([], checks.Options(engine="relacy", jobs=jobs))

@@ -23,8 +23,9 @@ TABLE_COLUMNS = [
     "engine", "mode", "executions", "seconds", "reason",
 ]
 RECORD = repo.BUILD / "model" / "mutation.json"  # for the report of a race on the same source
-# Budgets: to see which sites run; for every search; for the explorer's unfinished searches of a survivor.
-LOOK, SHORT, LONG = "5000x", "20000x", "20s"
+# Budgets: to see which sites run, and first where some headers are named; for every search; for the explorer's unfinished searches
+# of a survivor.
+LOOK, GLANCE, SHORT, LONG = "5000x", "1000x", "20000x", "20s"
 WHAT = "header with atomic sites"
 ENGINES = ("explorer", "relacy")    # the explorer first: its pass means all
 
@@ -158,10 +159,14 @@ def run(structures: list[str], budget: str, longer: str, jobs: int, only_invento
     files = both.chosen(structures, known, WHAT)
     evidence = sources.Evidence(repo.PROVED_FOLDERS, ["model"], "checks")
     entries = [entry for entry in checks.all_entries() if entry.kind == "check"]
-    orders, killers = baseline(entries, checks.Options(budgets=(LOOK,), jobs=jobs))
-    ran, never, told = inventory.compare(items, orders)
+    for look in (GLANCE, LOOK) if structures else (LOOK,):
+        orders, killers = baseline(entries, checks.Options(budgets=(look,), jobs=jobs))
+        ran, never, told = inventory.compare(items, orders)
+        never = [item for item in never if item.file in files]
+        if not never:
+            break
     wrong = [one for one in wrong + told if not structures or one.split(":")[0] not in known - files]
-    found = Run([], [item for item in never if item.file in files], wrong, files)
+    found = Run([], never, wrong, files)
     if only_inventory:
         return found
     work = [(item, mutant) for item in items if item.file in files and item in ran for mutant in mutants(item)]

@@ -19,7 +19,7 @@ RECORD = repo.BUILD / "stress.json"
 SANITIZERS = {"tsan": "ThreadSanitizer", "asan-ubsan": "Address-, Leak- and UndefinedBehaviorSanitizer"}
 SANITIZER_ENV = {
     "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:exitcode=66",
-    "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
+    "ASAN_OPTIONS": "handle_sigill=1:detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
 }
 SIGNS = ("ERROR: ", "WARNING: ThreadSanitizer", "runtime error")

@@ -4,19 +4,14 @@
 #include <sched.h>
 
 #include <chrono>
-#include <cmath>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <limits>
 #include <mutex>
+#include <optional>
 #include <thread>
 
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
-
-#include <apiary/model_check/number.hpp>
+#include <apiary/stress/command_line.hpp>
 #include <apiary/sync/chaos_sync.hpp>
 
 namespace apiary::stress {
@@ -31,21 +26,6 @@ std::string repeat_line(const options& o, std::uint64_t seed) {
     std::snprintf(seconds, sizeof seconds, "%g", o.seconds);
     return std::string(program) + " --seconds " + seconds + " --seed " + std::to_string(seed) + " --threads " +
            std::to_string(o.threads) + (o.one_cpu ? " --one-cpu" : "");
-}
-
-void declare(CLI::App& app, options& o) {
-    app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->always_capture_default();
-    const auto number = [&](const char* name, auto& into, auto least, auto most, const char* what) {
-        app.add_option(name, into, what)
-            ->transform(CLI::Validator(model::number_within<decltype(least)>(least, most), ""));
-    };
-    number("--seconds", o.seconds, 0.0, 1e9, "how long, at least one round");
-    number("--seed", o.seed, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max(),
-           "repeats the decisions of a run; 0 draws one from the clock, and prints it");
-    number("--threads", o.threads, 2U, 64U, "how many threads work");
-    number("--watchdog", o.watchdog_seconds, 0.001, 1e9, "seconds without progress that count as a hang");
-    app.add_flag("--one-cpu", o.one_cpu, "all threads on one CPU");
-    app.add_option("--json", o.json, "FILE: appends the verdict as one JSON line");
 }
 
 // Aborts the program when a run makes no progress. The limit is wall time, and generous: it separates
@@ -85,21 +65,6 @@ private:
     std::thread thread_;
 };
 
-// One JSON line, when the options ask for it.
-void write_verdict(const options& o, const char* verdict, std::uint64_t seed, std::uint64_t rounds, std::uint64_t steps,
-                   double seconds) {
-    if (o.json.empty()) return;
-    const nlohmann::ordered_json line = {{"program", program}, {"verdict", verdict},
-                                         {"seed", seed},       {"rounds", rounds},
-                                         {"steps", steps},     {"seconds", std::round(seconds * 10) / 10}};
-    std::ofstream file(o.json, std::ios::app);
-    file << line.dump() << std::endl;
-    if (!file) {
-        std::perror(o.json.c_str());
-        std::_Exit(2);
-    }
-}
-
 // The current round, for laws that break in code that does not have it.
 const run* current_run = nullptr;
 
@@ -113,7 +78,7 @@ void stay_on_one_cpu() {
 }  // namespace
 
 void run::fail(const std::string& what) const {
-    write_verdict(opts, "fail", seed, 0, steps(), 0);
+    write_verdict(opts, program, "fail", seed, 0, steps(), 0);
     std::fprintf(stderr, "%s: FAILED: %s\n  repeat with: %s\n", program, what.c_str(), repeat_line(opts, seed).c_str());
     std::fflush(stderr);
     std::_Exit(1);
@@ -123,23 +88,7 @@ int main(int argc, char** argv, const char* what, const std::function<void(run&)
     const std::string path = argv[0], name = path.substr(path.rfind('/') + 1);
     program = name.c_str();
     options o;
-    bool list = false;
-    CLI::App app(what, name);
-    declare(app, o);
-    app.add_flag("--list", list, "what this program stresses");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp&) {
-        std::printf("%s", app.help().c_str());
-        return 0;
-    } catch (const CLI::ParseError& e) {
-        std::fprintf(stderr, "%s: %s\n%s", program, e.what(), app.help().c_str());
-        return 2;
-    }
-    if (list) {
-        std::printf("%s: %s\n", program, what);
-        return 0;
-    }
+    if (const std::optional<int> over = read_command_line(argc, argv, what, program, o)) return *over;
     if (o.seed == 0) o.seed = static_cast<std::uint64_t>(steady::now().time_since_epoch().count()) % 1'000'000'007;
     if (o.one_cpu) stay_on_one_cpu();
     std::printf("%s: %s; seed %llu, %u threads\n", program, what, static_cast<unsigned long long>(o.seed), o.threads);
@@ -163,7 +112,7 @@ int main(int argc, char** argv, const char* what, const std::function<void(run&)
 
     std::printf("%s: ok, %llu rounds, %llu steps, %.1f s\n", program, static_cast<unsigned long long>(rounds),
                 static_cast<unsigned long long>(steps), elapsed());
-    write_verdict(o, "pass", o.seed, rounds, steps, elapsed());
+    write_verdict(o, program, "pass", o.seed, rounds, steps, elapsed());
     return 0;
 }
 

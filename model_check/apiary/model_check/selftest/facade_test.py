@@ -55,6 +55,10 @@ class Verdicts(unittest.TestCase):
     def test_a_branch_that_is_never_reached_is_red(self):
         self.expect("never_reaches", "pass", False, "never reached facade.never")
 
+    def test_a_brief_hunt_is_shorter_beside_a_search_that_sees_all(self):
+        self.assertEqual([verdict(name, *words)[0]["executions"] for name in ("quiet", "never_reaches") for words in ((), ("--brief",))],
+                         [60_000, 5_000, 60_000, 20_000])
+
     def test_a_crash_is_an_error(self):
         self.expect("crashes", "error", False, "signal")
 
