@@ -49,9 +49,9 @@ writes:  results/DATE-HOST/ (report.html, summary.md, rows.csv, compare.csv, his
 takes:   as above, and a few minutes to build the first time; --quick nine minutes on two quiet cores, once built
 exit:    0 fine; 1 wrong work, a refused subject, a regression against --baseline, or a finding that is not in
          bench/contract/expected_findings.csv (METHODOLOGY.md: a control on the wrong side of 1, two modes);
-         2 bad arguments; 3 the harness failed; 4 the controls say that the batch is invalid (for quick, and
-         other plans that do not gate, a warning unless it has a regression: such a batch decides nothing
-         over it). Being slower than another runtime is a result, not an error."""
+         2 bad arguments; 3 the harness failed; 4 the controls say that the batch is invalid. For a plan
+         that does not gate, as quick, that is a warning, but 4 if the batch shows a regression, which it
+         cannot decide. Being slower than another runtime is a result, not an error."""
 
 FIRST, FIRST_ROUNDS = ("hive", "tokio"), 5
 SHORT_PROOF_BUDGETS, SHORT_STRESS_SECONDS = ("60000x", "4s"), 1.0

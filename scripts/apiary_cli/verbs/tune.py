@@ -41,8 +41,8 @@ pair resolves 3 % at all of them and off is EQUIVALENT or IMPROVED, twice. Other
 
 writes:  results/DATE-HOST/ with tune.csv, or ablation.csv (a line for each setting, point, metric and
          batch), rows.csv, env.json, summary.md; report --splice puts an ablation into a page
-takes:   --minutes, or what the least rounds need, plus building; a round of the defaults' sweep is some two
-         minutes, one of all rules about one, after a minute of calibrating the slow-down control
+takes:   --minutes, or longer if the least rounds need it, plus building. Calibrating the slow-down control takes
+         a minute, a round of the defaults' sweep some two, a round of all rules about one
 exit:    0 done, whatever came out; 1 wrong work; 2 a bad setting; 3 the harness failed; 4 the controls
          say that the batch is invalid"""
 

@@ -18,6 +18,8 @@
 #include <thread>
 #include <vector>
 
+#include "helpers.hpp"
+
 namespace fork_join_help_test {
 namespace {
 
@@ -25,13 +27,8 @@ using apiary::comes_true;
 using apiary::fork_join;
 using apiary::fork_join_pool;
 using context = fork_join_pool::context;
-
-void wait_for(const std::atomic<bool>& flag) {
-    while (!flag) std::this_thread::yield();
-}
-void wait_for_an_idle_worker(const context& w) {
-    while (!w.asked()) std::this_thread::yield();
-}
+using fork_join_tests::wait_for;
+using fork_join_tests::wait_for_an_idle_worker;
 
 // Worker A waits for a branch that B runs. A third branch is on offer at C, of no concern to A; it must stay there
 // until B is through.

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <thread>
 
+#include "helpers.hpp"
+
 std::atomic<std::uint64_t> allocations = 0;
 void apiary::before_allocation(std::size_t, std::size_t) { ++allocations; }
 
@@ -19,13 +21,7 @@ namespace {
 using apiary::fork_join;
 using apiary::fork_join_pool;
 using context = fork_join_pool::context;
-
-std::uint64_t fib(context& w, unsigned n) {
-    if (n < 2) return n;
-    const auto [x, y] =
-        fork_join(w, [n](context& v) { return fib(v, n - 1); }, [n](context& v) { return fib(v, n - 2); });
-    return x + y;
-}
+using fork_join_tests::fib;
 
 // A theft, and a joiner that sleeps until the thief has ended: neither can be otherwise.
 void steals_and_sleeps(context& w) {

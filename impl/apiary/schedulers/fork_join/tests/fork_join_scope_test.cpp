@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "helpers.hpp"
+
 namespace fork_join_scope_test {
 namespace {
 
@@ -19,11 +21,8 @@ using apiary::comes_true;
 using apiary::fork_join;
 using apiary::fork_join_pool;
 using context = fork_join_pool::context;
+using fork_join_tests::wait_for;
 using scope = apiary::task_scope<context>;
-
-void wait_for(const std::atomic<bool>& flag) {
-    while (!flag) std::this_thread::yield();
-}
 
 TEST(task_scope, runs_every_job_once_however_many_there_are) {
     fork_join_pool pool({.workers = 4});

@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "helpers.hpp"
+
 namespace fork_join_seat_test {
 namespace {
 
@@ -22,16 +24,8 @@ using apiary::comes_true;
 using apiary::fork_join;
 using apiary::fork_join_pool;
 using context = fork_join_pool::context;
-
-std::uint64_t fib(context& w, unsigned n) {
-    if (n < 2) return n;
-    const auto [x, y] =
-        fork_join(w, [n](context& v) { return fib(v, n - 1); }, [n](context& v) { return fib(v, n - 2); });
-    return x + y;
-}
-void wait_for(const std::atomic<bool>& flag) {
-    while (!flag) std::this_thread::yield();
-}
+using fork_join_tests::fib;
+using fork_join_tests::wait_for;
 
 TEST(fork_join_seat, a_caller_runs_its_call_itself) {
     fork_join_pool pool({.workers = 1, .callers = 1});

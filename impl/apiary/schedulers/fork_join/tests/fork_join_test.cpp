@@ -18,26 +18,17 @@
 #include <variant>
 #include <vector>
 
+#include "helpers.hpp"
+
 namespace fork_join_test {
 namespace {
 
 using apiary::fork_join;
 using apiary::fork_join_pool;
 using context = fork_join_pool::context;
-
-std::uint64_t fib(context& w, unsigned n) {
-    if (n < 2) return n;
-    const auto [x, y] =
-        fork_join(w, [n](context& v) { return fib(v, n - 1); }, [n](context& v) { return fib(v, n - 2); });
-    return x + y;
-}
-
-void wait_for(const std::atomic<bool>& flag) {
-    while (!flag) std::this_thread::yield();
-}
-void wait_for_an_idle_worker(const context& w) {
-    while (!w.asked()) std::this_thread::yield();
-}
+using fork_join_tests::fib;
+using fork_join_tests::wait_for;
+using fork_join_tests::wait_for_an_idle_worker;
 
 TEST(fork_join, gives_the_results_of_both_branches) {
     for (const unsigned workers : {1U, 2U, 4U, 100U}) {

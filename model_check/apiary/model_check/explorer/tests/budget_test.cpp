@@ -4,20 +4,13 @@
 #include <string>
 
 #include <apiary/model_check/explorer/run.hpp>
+#include <apiary/model_check/explorer/tests/complaints.hpp>
 #include <apiary/model_check/explorer/tests/exhibits.hpp>
 
 namespace {
 
 using namespace apiary::model;
 using namespace apiary::model::explorer;
-
-unsigned complaints = 0;
-
-void expect(bool fine, const std::string& what) {
-    if (fine) return;
-    std::printf("NOT SO: %s\n", what.c_str());
-    ++complaints;
-}
 
 template <class Sync>
 struct seen_half_way : two_threads<Sync> {
@@ -101,6 +94,5 @@ void budgets() {
 
 int main() {
     budgets();
-    std::printf("%u complaints\n", complaints);
-    return complaints == 0 ? 0 : 1;
+    return apiary::model::told();
 }

@@ -7,6 +7,7 @@
 #include "../../../../litmus/explorer_programs.hpp"
 
 #include <apiary/model_check/explorer/graph.hpp>
+#include <apiary/model_check/explorer/tests/complaints.hpp>
 #include <apiary/model_check/explorer/tests/exhibits.hpp>
 #include <apiary/model_check/explorer/tests/interpreter.hpp>
 #include <apiary/model_check/explorer/trace.hpp>
@@ -15,14 +16,6 @@ namespace {
 
 using namespace apiary::model;
 using namespace apiary::model::explorer;
-
-unsigned complaints = 0;
-
-void expect(bool fine, const std::string& what) {
-    if (fine) return;
-    std::printf("NOT SO: %s\n", what.c_str());
-    ++complaints;
-}
 
 bool fails_with(const verdict& v, const char* reason) {
     return v.result == apiary::model::outcome::fail && v.reason.find(reason) != std::string::npos;
@@ -401,6 +394,5 @@ int main() {
     modes();
     mutation();
     attack_everything();
-    std::printf("%u complaints\n", complaints);
-    return complaints == 0 ? 0 : 1;
+    return apiary::model::told();
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <apiary/model_check/explorer/run.hpp>
+#include <apiary/model_check/explorer/tests/complaints.hpp>
 
 namespace {
 
@@ -13,14 +14,6 @@ using sync = explorer_sync;
 constexpr auto rlx = std::memory_order_relaxed;
 constexpr auto acq = std::memory_order_acquire;
 constexpr auto rel = std::memory_order_release;
-
-unsigned complaints = 0;
-
-void expect(bool fine, const std::string& what) {
-    if (fine) return;
-    std::printf("NOT SO: %s\n", what.c_str());
-    ++complaints;
-}
 
 template <class Check>
 void must_fail(const char* name, const char* reason, const char* in_trace = "") {
@@ -221,6 +214,5 @@ int main() {
     scopes();
     bytes();
     places();
-    if (complaints == 0) std::puts("explorer_memory_test: all as it should be");
-    return complaints == 0 ? 0 : 1;
+    return apiary::model::told();
 }
