@@ -247,8 +247,9 @@ class Outcomes(unittest.TestCase):
         self.assertEqual(logic_run.outcome(TEST, done(-9, timed_out=True))[0], "hung")
 
     def test_names_of_unit_tests(self) -> None:
-        listing = "Running main()\na.\n  one\n  DISABLED_two\nall/b.  # TypeParam = int\n  three  # GetParam() = 2\n"
-        self.assertEqual(logic_run.gtests(listing), ["a.one", "all/b.three"])
+        listing = "Running main()\na.\n  one\n  DISABLED_two\nall/b.  # TypeParam = int\n  three/0  # GetParam() = 2\n" \
+            "  three/a_row\n  DISABLED_four/0\nkind/1.\n  five\n"
+        self.assertEqual(logic_run.gtests(listing), ["a.one", "all/b.three/*", "kind/1.five"], "a table's rows are one test")
 
 
 class Tries(unittest.TestCase):
@@ -357,7 +358,7 @@ class Shards(TreeCase):
         self.mutants = logic.catalogue()[:60]
         self.tried = 0
 
-    def shard(self, part: logic.Part, stop_after: int = 1000, source: str = "h") -> logic_run.Run:
+    def shard(self, part: logic.Part, stop_after: int = 1000, source: str = "h", killers: list[str] | None = None) -> logic_run.Run:
         def tried(number, mutant, *_):
             self.tried += 1
             if self.tried > stop_after:
@@ -373,7 +374,7 @@ class Shards(TreeCase):
             contextlib.redirect_stdout(io.StringIO()),
         ):
             self.folder = logic_run.SHARDS
-            return logic_run.run([], 1, self.mutants, part=part, keep=True, no_build=True)
+            return logic_run.run([], 1, self.mutants, part=part, keep=True, no_build=True, killers=killers)
 
     def joined(self, source: str = "h") -> logic_run.Run:
         with mock.patch.object(logic_run.repo, "identity", return_value={"source_hash": source}):
@@ -395,6 +396,16 @@ class Shards(TreeCase):
         self.assertEqual([r.mutant.key for r in found.results], [m.key for m in self.mutants])
         self.assertEqual([r.verdict for r in found.results], ["killed" if i % 3 else "survived" for i in range(60)])
         self.assertEqual(logic_run.score(found), "40 of 60 logic mutants killed (66.7 %), of 60 in all")
+
+    def test_a_survival_that_some_programs_were_asked_about_is_asked_again_and_a_kill_is_not(self) -> None:
+        some = len(self.shard(logic.Part(1, 1), killers=["s"]).results)
+        self.assertEqual(logic_run.score(self.joined()), f"{self.tried * 2 // 3} of {some} logic mutants killed (66.7 %), of 60 in all")
+        self.tried = 0
+        self.assertEqual(len(self.shard(logic.Part(1, 1)).results), 60)
+        self.assertEqual(self.tried, 20)
+        self.tried = 0
+        self.shard(logic.Part(1, 1))
+        self.assertEqual(self.tried, 0)
 
     def test_a_shard_of_another_source_begins_anew_and_is_not_joined(self) -> None:
         self.shard(logic.Part(1, 2))

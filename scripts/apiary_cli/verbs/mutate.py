@@ -46,7 +46,8 @@ a day, for the draw of that night). Six draws have every mutant, each once, and 
 headers moves no other mutant. --shard 3/6 takes one of any number of parts, --share 1 all at once. A shard
 writes each verdict as it comes; called again on the same source it goes on where it ended. --join makes one
 table of all shards: killed of how many, by header.
---killers mpsc_inbox builds and asks only programs of that name: quick, for one header; it keeps no record.
+--killers mpsc_inbox builds and asks only programs of that name: quick, for one header. A shard keeps its kills; what
+survives is asked again by the next run.
 
 writes:  build/model/mutation.csv, build/model/mutation.json; with --logic build/logic/logic.csv, logic.json,
          and with --shard build/logic/shards/3-of-6.jsonl
@@ -167,8 +168,7 @@ def run_logic(args: argparse.Namespace) -> int:
         if not args.no_build:
             setup.ensure(quiet=True)
         found = logic_run.run(args.structures, args.jobs, mutants, args.budget, args.longer, part,
-                              bool(args.shard) and not args.killers, args.killers,
-                              args.no_build)
+                              bool(args.shard), args.killers, args.no_build)
     of_file = Counter(m.file for m in mutants)
     say(score_table(found, {
         "of all": lambda file, _: of_file[file],
