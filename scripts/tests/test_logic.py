@@ -247,8 +247,9 @@ class Outcomes(unittest.TestCase):
         self.assertEqual(logic_run.outcome(TEST, done(-9, timed_out=True))[0], "hung")
 
     def test_names_of_unit_tests(self) -> None:
-        listing = "Running main()\na.\n  one\n  DISABLED_two\nall/b.  # TypeParam = int\n  three  # GetParam() = 2\n"
-        self.assertEqual(logic_run.gtests(listing), ["a.one", "all/b.three"])
+        listing = "Running main()\na.\n  one\n  DISABLED_two\nall/b.  # TypeParam = int\n  three/0  # GetParam() = 2\n" \
+            "  three/a_row\n  DISABLED_four/0\nkind/1.\n  five\n"
+        self.assertEqual(logic_run.gtests(listing), ["a.one", "all/b.three/*", "kind/1.five"], "a table's rows are one test")
 
 
 class Tries(unittest.TestCase):

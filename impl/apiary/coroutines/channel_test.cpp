@@ -93,6 +93,28 @@ TEST(channel, an_empty_one_makes_receivers_wait_and_serves_them_in_order) {
     EXPECT_EQ(l, (lines{"sent 2: done", "got 1", "got 2"}));
 }
 
+// What select calls when the channel looked empty a moment ago.
+TEST(channel, an_arm_of_a_select_takes_what_came_after_its_look) {
+    struct selects final : apiary::claim<> {
+        void resume(apiary::job<>&) noexcept override {}
+    } by_close, by_sender;
+    ints closed(0);
+    EXPECT_TRUE(closed.close());
+    ints::receiving told_so(closed);
+    EXPECT_EQ(told_so.join(by_close), apiary::joined::served);
+    EXPECT_EQ(told_so.await_resume().how, awaited::closed);
+
+    resume_later home;
+    ints c(0);
+    lines l;
+    sends({home}, c, l, 7);
+    ints::receiving has_it(c);
+    EXPECT_EQ(has_it.join(by_sender), apiary::joined::served);
+    EXPECT_EQ(has_it.await_resume().value, 7);
+    home.run_all();
+    EXPECT_EQ(l, lines{"sent 7: done"});
+}
+
 TEST(channel, without_room_a_send_meets_its_receive) {
     resume_later home;
     ints c(0);

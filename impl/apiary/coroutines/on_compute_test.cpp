@@ -55,6 +55,26 @@ TEST(on_compute, gives_what_was_computed_or_says_that_it_was_dropped) {
     EXPECT_TRUE(dropped);
 }
 
+plain_coroutine<> computes_nothing(coroutine_place<>, keeps_it& s, int& n) {
+    co_await apiary::on_compute(s, [&n] { n = 7; });
+}
+
+TEST(on_compute, runs_a_callable_without_a_result) {
+    resume_here<> home;
+    keeps_it s;
+    int n = 0;
+    computes_nothing({home}, s, n);
+    EXPECT_EQ(n, 0);
+    s.run();
+    EXPECT_EQ(n, 7);
+}
+
+TEST(on_compute, one_that_nobody_awaits_goes_as_it_came) {
+    keeps_it s;
+    const auto made = apiary::on_compute(s, [] { return 7; });
+    EXPECT_FALSE(made.await_ready());
+}
+
 TEST(on_compute, a_frame_that_is_destroyed_while_it_waits_ends_the_program) {
     resume_here<> home;
     keeps_it s;

@@ -29,6 +29,15 @@ TEST(lifo_slot, a_thief_gets_it_once) {
     EXPECT_EQ(slot.take(), nullptr);
 }
 
+TEST(lifo_slot, a_thief_comes_again) {
+    lifo_slot<int> slot;
+    int element = 1;
+    for (int i = 0; i != 2; ++i) {
+        slot.put(&element);
+        EXPECT_EQ(slot.steal(), &element) << "the first thief has given up its claim";
+    }
+}
+
 TEST(lifo_slot, tells_one_stay_from_the_next) {
     lifo_slot<int> slot;
     int element = 1;

@@ -153,6 +153,20 @@ TEST_F(queue_of_nodes, fifo_list_splices_to_a_list_that_goes_on) {
     EXPECT_EQ(ids(std::move(other)), std::vector{6}) << "what was spliced away is its no more";
 }
 
+TEST_F(queue_of_nodes, fifo_list_counts_what_is_popped_and_begins_anew_when_it_is_empty) {
+    auto list = list_of(0, 2);
+    for (const std::size_t i : {0U, 1U}) {
+        EXPECT_EQ(list.pop_front(), &nodes[i]);
+        EXPECT_EQ(list.size(), 2 - i);
+        EXPECT_EQ(list.back(), &nodes[2]);
+    }
+    EXPECT_EQ(list.pop_front(), &nodes[2]);
+    EXPECT_EQ(list.size(), 0U);
+    EXPECT_EQ(list.back(), nullptr);
+    list.push_back(&nodes[3]);
+    EXPECT_EQ(list.front(), &nodes[3]) << "not linked to a node that was popped";
+}
+
 TEST_F(queue_of_nodes, fifo_list_that_is_assigned_is_whole_and_its_source_empty) {
     auto from = list_of(0, 2);
     fifo_list<node> to;
