@@ -1,0 +1,272 @@
+// driver: before the program's first line, a process that starts a child for each run, and writes down what became of it.
+//
+// Asked for by the environment variable APIARY_HUNT, words "name=value" between semicolons (`asked` below), which `scripts/apiary
+// hunt` sets. Without it the program runs once, by the quiet schedule, as it would by itself.
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/personality.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "machine.hpp"
+#include "scheduler.hpp"
+#include "shadow.hpp"
+#include "thread_calls.hpp"
+
+extern "C" {
+// By this name `scripts/apiary hunt` knows that a program is linked with the runtime.
+extern const char apiary_hunt_runtime[] = "1";
+extern char __executable_start;
+}
+
+namespace apiary::hunt {
+namespace {
+
+struct asked {
+    double seconds = 10;
+    std::uint64_t runs = ~std::uint64_t{0}, first = 1, step = 1, length = 0, steps = 0;
+    unsigned limit = 60;  // seconds of the machine's, for one run
+    bool replay = false;
+    wanted strategy;
+    char out[512] = "/dev/stderr";
+};
+
+asked read_words(const char* text) {
+    asked a;
+    char word[600];
+    while (*text != '\0') {
+        const char* const end = std::strchr(text, ';');
+        const std::size_t length = end != nullptr ? static_cast<std::size_t>(end - text) : std::strlen(text);
+        std::snprintf(word, sizeof word, "%.*s", static_cast<int>(length), text);
+        text += length + (end != nullptr ? 1 : 0);
+        char* const value = std::strchr(word, '=');
+        if (value == nullptr) continue;
+        *value = '\0';
+        const auto is = [&](const char* name) { return std::strcmp(word, name) == 0; };
+        const auto number = [&] { return std::strtoull(value + 1, nullptr, 10); };
+        if (is("seconds")) a.seconds = std::strtod(value + 1, nullptr);
+        if (is("runs")) a.runs = number();
+        if (is("first")) a.first = number();
+        if (is("step")) a.step = number();
+        if (is("length")) a.length = number();
+        if (is("steps")) a.steps = number();
+        if (is("limit")) a.limit = static_cast<unsigned>(number());
+        if (is("replay")) a.replay = number() != 0;
+        if (is("out")) std::snprintf(a.out, sizeof a.out, "%s", value + 1);
+        if (is("strategy") && !hunt::read_words(value + 1, a.strategy)) {
+            std::fprintf(stderr, "apiary hunt: no such strategy: %s\n", value + 1);
+            _exit(2);
+        }
+    }
+    return a;
+}
+
+double seconds_now() {
+    timespec t;
+    machine::call(SYS_clock_gettime, CLOCK_MONOTONIC, machine::word(&t));
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+struct outcome {
+    int status = 0;
+    bool failed() const { return status != 0 && !cut(); }
+    bool cut() const { return report->how == ending::cut || (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM); }
+    bool like(const outcome& other, ending how) const { return failed() && status == other.status && report->how == how; }
+};
+
+class driver {
+public:
+    explicit driver(const asked& a) : asked_(a), out_(std::fopen(a.out, "a")), output_(memfd_create("output", MFD_CLOEXEC)) {
+        if (out_ != nullptr) return;
+        std::fprintf(stderr, "apiary hunt: %s cannot be written\n", a.out);
+        _exit(3);
+    }
+
+    // Returns in the child alone.
+    void hunts() {
+        const double begin = seconds_now();
+        std::uint64_t length = asked_.length, runs = 0, cuts = 0, steps = 0, stale = 0, accesses = 0;
+        bool failed = false;
+        for (std::uint64_t seed = asked_.first; !failed && runs < asked_.runs; seed += asked_.step) {
+            outcome o;
+            if (child(seed, length, asked_.strategy, o)) return;
+            ++runs;
+            steps += report->steps;
+            stale += report->stale_reads;
+            accesses += report->plain_accesses;
+            if (o.cut()) ++cuts;
+            if (o.failed() || asked_.replay) {
+                failed = o.failed();
+                tell(o, seed, length, runs, seconds_now() - begin);
+                if (failed && !asked_.replay && label(o, runs, seconds_now() - begin)) return;
+            }
+            if (!o.failed() && !o.cut()) length = length != 0 ? (length * 7 + report->steps) / 8 : report->steps;
+            if (asked_.replay || seconds_now() - begin > asked_.seconds) break;
+        }
+        std::fprintf(out_, "summary\t%lu\t%.3f\t%lu\t%lu\t%lu\t%d\t%lu\n", runs, seconds_now() - begin, steps, stale, cuts, failed ? 1 : 0,
+                     accesses);
+        std::fclose(out_);
+        _exit(failed ? 1 : 0);
+    }
+
+private:
+    // True in the child.
+    bool child(std::uint64_t seed, std::uint64_t length, const wanted& w, outcome& o) {
+        if (!asked_.replay) {
+            (void)!ftruncate(output_, 0);
+            machine::call(SYS_lseek, output_, 0, SEEK_SET);
+        }
+        machine::fill(report, 0, sizeof *report);
+        std::fflush(out_);
+        const long id = machine::call(SYS_fork);
+        if (id == 0) {
+            if (!asked_.replay) {
+                dup2(output_, 1);
+                dup2(output_, 2);
+            }
+            alarm(asked_.limit);
+            if (asked_.steps != 0) the_scheduler.most_steps = asked_.steps;
+            the_scheduler.begin(seed, w, length);
+            std::snprintf(report->strategy, sizeof report->strategy, "%s", the_scheduler.plan.name());
+            return true;
+        }
+        while (machine::call(SYS_wait4, id, machine::word(&o.status), 0, 0) == -EINTR) {
+        }
+        return false;
+    }
+
+    // What the failure needs: other runs without that look for the same failure, for as long again. True in a child.
+    bool label(const outcome& first, std::uint64_t runs, double took) {
+        const ending how = report->how;
+        const std::uint64_t stale = report->stale_reads, early = report->early_ends;
+        bool without_stale = stale == 0, without_early = early == 0;
+        const auto look = [&](const wanted& w, bool& found) {
+            const double begin = seconds_now(), limit = took < 0.15 ? 0.3 : took > 2.5 ? 5 : took * 2;
+            const std::uint64_t most = runs < 50 ? 200 : runs * 4;
+            for (std::uint64_t i = 0; i < most && !found && seconds_now() - begin < limit; ++i) {
+                outcome o;
+                if (child(1'000'000'000 + i, report->steps, w, o)) return true;
+                found = o.like(first, how);
+            }
+            return false;
+        };
+        wanted w = asked_.strategy;
+        w.weak = 0;
+        if (!without_stale && look(w, without_stale)) return true;
+        w = asked_.strategy;
+        w.patient = 1;
+        if (!without_early && look(w, without_early)) return true;
+        const char* const needs = without_stale ? without_early ? "neither" : "an odd time"
+                                  : without_early ? "a stale read"
+                                                  : "a stale read and an odd time";
+        std::fprintf(out_, "needs\t%s\n", needs);
+        return false;
+    }
+
+    void tell(const outcome& o, std::uint64_t seed, std::uint64_t length, std::uint64_t run, double seconds) {
+        const char* kind = name_of(report->how);
+        if (report->how == ending::other && WIFSIGNALED(o.status)) kind = strsignal(WTERMSIG(o.status));
+        if (o.cut()) kind = "cut";
+        if (o.status == 0) kind = "passed";
+        std::fprintf(out_, "run\t%lu\t%lu\t%s\t%d\t%lu\t%lu\t%lu\t%lu\t%lu\t%016lx\t%s\t%lu\t%.3f\t%lx\n", seed, length, kind,
+                     WIFEXITED(o.status) ? WEXITSTATUS(o.status) : -WTERMSIG(o.status), report->steps, report->switches,
+                     report->stale_reads, report->early_ends, report->threads, report->hash, report->strategy, run, seconds,
+                     reinterpret_cast<std::uintptr_t>(&__executable_start));
+        lines("text", report->text);
+        const std::uint64_t kept = report->rows < shared_report::most_rows ? report->rows : shared_report::most_rows;
+        for (std::uint64_t i = report->rows - kept; i < report->rows; ++i) {
+            const row& r = report->last[i % shared_report::most_rows];
+            std::fprintf(out_, "row\t%lu\t%u\t%s\t%lx\t%lx\t%d\t%lx\t%s\n", r.step, r.thread, r.operation, r.address, r.place, r.order,
+                         r.value, r.note);
+        }
+        if (asked_.replay) return;
+        char end[4000];
+        const long size = machine::call(SYS_lseek, output_, 0, SEEK_END);
+        constexpr long most = sizeof end - 1;
+        const long got = machine::call(SYS_pread64, output_, machine::word(end), most, size > most ? size - most : 0);
+        end[got > 0 ? got : 0] = '\0';
+        lines("output", end);
+    }
+    void lines(const char* kind, const char* text) {
+        while (*text != '\0') {
+            const char* const end = std::strchr(text, '\n');
+            const int length = static_cast<int>(end != nullptr ? end - text : static_cast<std::ptrdiff_t>(std::strlen(text)));
+            std::fprintf(out_, "%s\t%.*s\n", kind, length, text);
+            text += length + (end != nullptr ? 1 : 0);
+        }
+    }
+
+    asked asked_;
+    std::FILE* out_;
+    int output_;
+};
+
+// So that addresses are the same in each process: nothing is put at random, and the stack begins at the same place whatever the
+// environment and the arguments are, since what lies before it is filled up. Where a container does not let randomisation be
+// switched off the run goes on; README.md says what that costs.
+void same_addresses(int argc, char** argv, char** environment) {
+    constexpr std::size_t entries = 512, bytes = 1 << 16;
+    if (std::getenv("APIARY_HUNT_AGAIN") != nullptr) return;
+    const int before = personality(0xffffffff);
+    if (before >= 0) personality(static_cast<unsigned long>(before | ADDR_NO_RANDOMIZE));
+    std::size_t used = static_cast<std::size_t>(argc), length = 0, count = 0;
+    for (int i = 0; i < argc; ++i) length += std::strlen(argv[i]) + 1;
+    for (; environment[count] != nullptr; ++count) length += std::strlen(environment[count]) + 1;
+    static char again[] = "APIARY_HUNT_AGAIN=1", nothing[] = "";
+    used += count + 2;
+    length += sizeof again;
+    const std::size_t fill = (used / entries + 1) * entries - used;
+    length += fill;
+    const std::size_t rest = (length / bytes + 1) * bytes - length;  // with its null
+    char* const filler = static_cast<char*>(std::malloc(rest));
+    machine::fill(filler, '_', rest);
+    filler[rest - 1] = '\0';
+    char** const all = static_cast<char**>(std::calloc(count + fill + 3, sizeof(char*)));
+    for (std::size_t i = 0; i < count; ++i) all[i] = environment[i];
+    all[count] = again;
+    all[count + 1] = filler;
+    for (std::size_t i = 0; i < fill; ++i) all[count + 2 + i] = nothing;
+    execve("/proc/self/exe", argv, all);
+}
+
+// One thread runs at a time, so one processor is faster than two.
+void one_processor() {
+    unsigned long set[16] = {};
+    const long bytes = machine::call(SYS_sched_getaffinity, 0, sizeof set, machine::word(set));
+    unsigned count = 0;
+    for (long i = 0; i < bytes * 8; ++i) count += (set[i / 64] >> (i % 64)) & 1;
+    if (count == 0) return;
+    unsigned chosen = static_cast<unsigned>(machine::call(SYS_getpid)) % count;
+    for (long i = 0; i < bytes * 8; ++i) {
+        if (((set[i / 64] >> (i % 64)) & 1) == 0 || chosen-- != 0) continue;
+        unsigned long one[16] = {};
+        one[i / 64] = 1ul << (i % 64);
+        machine::call(SYS_sched_setaffinity, 0, sizeof one, machine::word(one));
+        return;
+    }
+}
+
+[[gnu::constructor(101)]] void begins_before_the_program(int argc, char** argv, char** environment) {
+    const char* const words = std::getenv("APIARY_HUNT");
+    if (words != nullptr) {
+        same_addresses(argc, argv, environment);
+        one_processor();
+    }
+    find_real_calls();
+    the_shadow.begin();
+    report = static_cast<shared_report*>(mmap(nullptr, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    if (report == MAP_FAILED) machine::end(3);
+    if (words == nullptr) {
+        report->alone = true;
+        the_scheduler.begin(0, {}, 0);
+        return;
+    }
+    driver(read_words(words)).hunts();
+}
+
+}  // namespace
+}  // namespace apiary::hunt

@@ -1,0 +1,187 @@
+// file_calls: reads and writes that may wait, poll, epoll, eventfd, timerfd, pipes and socket pairs.
+//
+// The kernel does the work; what is replaced is the waiting. What is written happens before it is read; epoll_ctl happens before an
+// epoll_wait that answers. Which descriptor an answer of epoll is about is not known, so it acquires from all: a race may be
+// missed by that.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "machine.hpp"
+#include "shadow.hpp"
+#include "times.hpp"
+
+using namespace apiary::hunt;
+
+namespace {
+
+constexpr int most_files = 1024;
+struct file {
+    vector_clock written;  // what a reader of it knows
+    int peer = -1;  // a write here is read there; -1: here
+};
+file files[most_files];
+
+bool is_followed(int fd) { return fd >= 3 && fd < most_files; }
+void releases_to(thread& t, int fd) {
+    if (!is_followed(fd)) return;
+    const int to = files[fd].peer >= 0 ? files[fd].peer : fd;
+    weak_memory::release(t.sees, files[to].written);
+}
+void acquires_from(thread& t, int fd) {
+    if (is_followed(fd)) weak_memory::acquire(t.sees, files[fd].written);
+}
+void acquires_from_all(thread& t) {
+    for (const file& f : files)
+        if (!f.written.empty()) weak_memory::acquire(t.sees, f.written);
+}
+void are_joined(int a, int b) {
+    if (!is_followed(a) || !is_followed(b)) return;
+    files[a].peer = b;
+    files[b].peer = a;
+}
+bool blocks(int fd) { return (machine::call(SYS_fcntl, fd, F_GETFL) & O_NONBLOCK) == 0; }
+
+long transfer(long number, int fd, short events, const char* what, std::uintptr_t place, long b, long c, long d = 0, long e = 0,
+              long f = 0) {
+    long result = 0;
+    {
+        const call here(fd >= 3 ? what : "output", place);
+        if (!here || fd < 3) return machine::answered(machine::call(number, fd, b, c, d, e, f));
+        the_scheduler.changed(here.me());
+        if (blocks(fd)) {
+            pollfd waited{fd, events, 0};
+            while (!the_scheduler.wait_for_files(here.me(), &waited, 1, forever)) {
+            }
+        }
+        if (events == POLLOUT) releases_to(here.me(), fd);
+        result = machine::call(number, fd, b, c, d, e, f);
+        if (events == POLLIN && result >= 0) acquires_from(here.me(), fd);
+    }
+    return machine::answered(result);
+}
+
+int epoll_until(int fd, epoll_event* events, int most, std::uint64_t deadline, std::uintptr_t place) {
+    long result = 0;
+    {
+        const call here("epoll_wait", place);
+        if (here) {
+            pollfd waited{fd, POLLIN, 0};
+            the_scheduler.wait_for_files(here.me(), &waited, 1, deadline);
+        }
+        result = machine::call(SYS_epoll_wait, fd, machine::word(events), most, here ? 0 : -1);
+        if (here && result > 0) {
+            the_scheduler.changed(here.me());
+            acquires_from_all(here.me());
+        }
+    }
+    return static_cast<int>(machine::answered(result));
+}
+
+int poll_until(pollfd* all, nfds_t count, std::uint64_t deadline, std::uintptr_t place) {
+    long result = 0;
+    {
+        const call here("poll", place);
+        if (here) the_scheduler.wait_for_files(here.me(), all, static_cast<std::uint32_t>(count), deadline);
+        result = machine::call(SYS_poll, machine::word(all), static_cast<long>(count), here ? 0 : -1);
+        if (here && result > 0)
+            for (nfds_t i = 0; i < count; ++i)
+                if (all[i].revents != 0) acquires_from(here.me(), all[i].fd);
+    }
+    return static_cast<int>(machine::answered(result));
+}
+
+}  // namespace
+
+extern "C" {
+
+ssize_t read(int fd, void* to, std::size_t bytes) {
+    return transfer(SYS_read, fd, POLLIN, "read", CALLER, machine::word(to), static_cast<long>(bytes));
+}
+ssize_t write(int fd, const void* from, std::size_t bytes) {
+    return transfer(SYS_write, fd, POLLOUT, "write", CALLER, machine::word(from), static_cast<long>(bytes));
+}
+ssize_t recv(int fd, void* to, std::size_t bytes, int how) {
+    return transfer(SYS_recvfrom, fd, POLLIN, "recv", CALLER, machine::word(to), static_cast<long>(bytes), how);
+}
+ssize_t send(int fd, const void* from, std::size_t bytes, int how) {
+    return transfer(SYS_sendto, fd, POLLOUT, "send", CALLER, machine::word(from), static_cast<long>(bytes), how);
+}
+int eventfd_read(int fd, eventfd_t* v) { return read(fd, v, sizeof *v) == sizeof *v ? 0 : -1; }
+int eventfd_write(int fd, eventfd_t v) { return write(fd, &v, sizeof v) == sizeof v ? 0 : -1; }
+
+int pipe2(int* ends, int how) noexcept {
+    const long result = machine::call(SYS_pipe2, machine::word(ends), how);
+    if (result == 0) are_joined(ends[0], ends[1]);
+    return static_cast<int>(machine::answered(result));
+}
+int pipe(int* ends) noexcept { return pipe2(ends, 0); }
+int socketpair(int domain, int type, int protocol, int* ends) noexcept {
+    const long result = machine::call(SYS_socketpair, domain, type, protocol, machine::word(ends));
+    if (result == 0) are_joined(ends[0], ends[1]);
+    return static_cast<int>(machine::answered(result));
+}
+int close(int fd) {
+    const call here("close", CALLER);
+    if (is_followed(fd)) {
+        const int peer = files[fd].peer;
+        files[fd] = {};
+        if (peer >= 0) files[peer].peer = -1;
+        for (std::size_t i = 0; i < the_scheduler.timers.size(); ++i)
+            if (the_scheduler.timers[i].file == fd) the_scheduler.timers.erase(the_scheduler.timers.begin() + static_cast<std::ptrdiff_t>(i--));
+    }
+    return static_cast<int>(machine::answered(machine::call(SYS_close, fd)));
+}
+
+int epoll_ctl(int set, int what, int fd, epoll_event* event) noexcept {
+    const call here("epoll_ctl", CALLER);
+    if (here) {
+        the_scheduler.changed(here.me());
+        releases_to(here.me(), set);
+    }
+    return static_cast<int>(machine::answered(machine::call(SYS_epoll_ctl, set, what, fd, machine::word(event))));
+}
+int epoll_wait(int fd, epoll_event* events, int most, int milliseconds) {
+    return epoll_until(fd, events, most, after_milliseconds(milliseconds), CALLER);
+}
+int epoll_pwait(int fd, epoll_event* events, int most, int milliseconds, const sigset_t*) {
+    return epoll_until(fd, events, most, after_milliseconds(milliseconds), CALLER);
+}
+int epoll_pwait2(int fd, epoll_event* events, int most, const timespec* t, const sigset_t*) {
+    return epoll_until(fd, events, most, after(t), CALLER);
+}
+int poll(pollfd* all, nfds_t count, int milliseconds) { return poll_until(all, count, after_milliseconds(milliseconds), CALLER); }
+int ppoll(pollfd* all, nfds_t count, const timespec* t, const sigset_t*) { return poll_until(all, count, after(t), CALLER); }
+
+int timerfd_create(int, int how) noexcept {
+    const call here("timerfd_create", CALLER);
+    if (!here) return static_cast<int>(machine::answered(machine::call(SYS_timerfd_create, CLOCK_MONOTONIC, how)));
+    static_assert(int{TFD_NONBLOCK} == int{EFD_NONBLOCK} && int{TFD_CLOEXEC} == int{EFD_CLOEXEC});
+    const long fd = machine::call(SYS_eventfd2, 0, how);
+    if (fd >= 0) the_scheduler.timers.push_back({static_cast<int>(fd), forever, 0});
+    return static_cast<int>(machine::answered(fd));
+}
+int timerfd_settime(int fd, int how, const itimerspec* wanted, itimerspec* before) noexcept {
+    const call here("timerfd_settime", CALLER);
+    for (file_timer& timer : the_scheduler.timers) {
+        if (timer.file != fd) continue;
+        if (before != nullptr) *before = {};
+        const timespec &value = wanted->it_value, &interval = wanted->it_interval;
+        const bool disarmed = value.tv_sec == 0 && value.tv_nsec == 0;
+        timer.deadline = disarmed ? forever : (how & TFD_TIMER_ABSTIME) != 0 ? until(&value) : after(&value);
+        timer.interval = static_cast<std::uint64_t>(interval.tv_sec) * second + static_cast<std::uint64_t>(interval.tv_nsec);
+        pollfd old{fd, POLLIN, 0};  // what expired before is forgotten
+        std::uint64_t count = 0;
+        if (machine::call(SYS_poll, machine::word(&old), 1, 0) > 0) machine::call(SYS_read, fd, machine::word(&count), sizeof count);
+        if (here) releases_to(here.me(), fd);
+        the_scheduler.armed(timer.deadline);
+        return 0;
+    }
+    return static_cast<int>(machine::answered(machine::call(SYS_timerfd_settime, fd, how, machine::word(wanted), machine::word(before))));
+}
+}

@@ -1,0 +1,131 @@
+// memory_calls: blocks, and copies of bytes.
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "heap.hpp"
+#include "machine.hpp"
+#include "scheduler.hpp"
+#include "shadow.hpp"
+
+using namespace apiary::hunt;
+
+namespace {
+
+std::uintptr_t number(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
+
+void* get(std::size_t bytes, std::size_t alignment, std::uintptr_t place) {
+    void* const p = program_heap.get(bytes, alignment);
+    if (p == nullptr)
+        errno = ENOMEM;
+    else if (thread* const t = program_calls())
+        the_shadow.allocated(*t, number(p), bytes, place);
+    return p;
+}
+
+// Places in the program itself. Libraries are not instrumented: what orders a library's accesses to its own blocks, such as the
+// counts of an exception's holders, is not seen, so what they free is not compared with the accesses before.
+extern "C" char __executable_start, etext;
+bool is_ours(std::uintptr_t place) { return place >= number(&__executable_start) && place < number(&etext); }
+
+void put(void* p, std::uintptr_t place) {
+    if (p == nullptr || !program_heap.owns(p)) return;
+    if (thread* const t = program_calls()) {
+        if (heap::is_freed(p)) {
+            t->inside = true;
+            say("double free of %p by thread %u\n", p, t->id());
+            tell_stack(*t, place);
+            found(ending::misuse);
+        }
+        the_shadow.freed(*t, number(p), heap::of(p).bytes, place, is_ours(place));
+    }
+    program_heap.put(p);
+}
+
+[[gnu::always_inline]] inline void touches(const void* p, std::size_t bytes, std::uint8_t how, std::uintptr_t place) {
+    if (bytes == 0) return;
+    if (thread* const t = program_calls()) the_shadow.touches(*t, number(p), bytes, how, place);
+}
+
+void* get_or_throw(std::size_t bytes, std::size_t alignment, std::uintptr_t place) {
+    void* const p = get(bytes, alignment, place);
+    if (p == nullptr) throw std::bad_alloc();
+    return p;
+}
+
+}  // namespace
+
+extern "C" {
+
+void* malloc(std::size_t bytes) noexcept { return get(bytes, 16, CALLER); }
+void free(void* p) noexcept { put(p, CALLER); }
+void* calloc(std::size_t count, std::size_t each) noexcept {
+    std::size_t bytes = 0;
+    if (__builtin_mul_overflow(count, each, &bytes)) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    void* const p = get(bytes, 16, CALLER);
+    if (p != nullptr) machine::fill(p, 0, bytes);
+    return p;
+}
+void* realloc(void* p, std::size_t bytes) noexcept {
+    void* const made = get(bytes, 16, CALLER);
+    if (p == nullptr || made == nullptr) return made;
+    const std::size_t had = heap::of(p).bytes;
+    machine::copy(made, p, had < bytes ? had : bytes);
+    put(p, CALLER);
+    return made;
+}
+void* memalign(std::size_t alignment, std::size_t bytes) noexcept { return get(bytes, alignment, CALLER); }
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept { return get(bytes, alignment, CALLER); }
+int posix_memalign(void** to, std::size_t alignment, std::size_t bytes) noexcept {
+    void* const p = get(bytes, alignment, CALLER);
+    if (p == nullptr) return ENOMEM;
+    *to = p;
+    return 0;
+}
+std::size_t malloc_usable_size(void* p) noexcept { return p != nullptr ? heap::of(p).bytes : 0; }
+
+void* memcpy(void* to, const void* from, std::size_t bytes) noexcept {
+    touches(from, bytes, access_read, CALLER);
+    touches(to, bytes, access_write, CALLER);
+    machine::copy(to, from, bytes);
+    return to;
+}
+void* memmove(void* to, const void* from, std::size_t bytes) noexcept {
+    touches(from, bytes, access_read, CALLER);
+    touches(to, bytes, access_write, CALLER);
+    if (number(to) - number(from) >= bytes)
+        machine::copy(to, from, bytes);
+    else
+        machine::copy_backward(to, from, bytes);
+    return to;
+}
+void* memset(void* to, int value, std::size_t bytes) noexcept {
+    touches(to, bytes, access_write, CALLER);
+    machine::fill(to, value, bytes);
+    return to;
+}
+// clang's names for them.
+void* __tsan_memcpy(void* to, const void* from, std::size_t bytes) { return memcpy(to, from, bytes); }
+void* __tsan_memmove(void* to, const void* from, std::size_t bytes) { return memmove(to, from, bytes); }
+void* __tsan_memset(void* to, int value, std::size_t bytes) { return memset(to, value, bytes); }
+}
+
+// Weak: a program may have its own.
+#define WEAK [[gnu::weak]]
+WEAK void* operator new(std::size_t n) { return get_or_throw(n, 16, CALLER); }
+WEAK void* operator new[](std::size_t n) { return get_or_throw(n, 16, CALLER); }
+WEAK void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return get(n, 16, CALLER); }
+WEAK void* operator new[](std::size_t n, const std::nothrow_t&) noexcept { return get(n, 16, CALLER); }
+WEAK void* operator new(std::size_t n, std::align_val_t a) { return get_or_throw(n, static_cast<std::size_t>(a), CALLER); }
+WEAK void* operator new[](std::size_t n, std::align_val_t a) { return get_or_throw(n, static_cast<std::size_t>(a), CALLER); }
+WEAK void operator delete(void* p) noexcept { put(p, CALLER); }
+WEAK void operator delete[](void* p) noexcept { put(p, CALLER); }
+WEAK void operator delete(void* p, std::size_t) noexcept { put(p, CALLER); }
+WEAK void operator delete[](void* p, std::size_t) noexcept { put(p, CALLER); }
+WEAK void operator delete(void* p, std::align_val_t) noexcept { put(p, CALLER); }
+WEAK void operator delete[](void* p, std::align_val_t) noexcept { put(p, CALLER); }
+WEAK void operator delete(void* p, std::size_t, std::align_val_t) noexcept { put(p, CALLER); }
+WEAK void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { put(p, CALLER); }

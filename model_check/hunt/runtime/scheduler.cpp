@@ -1,0 +1,304 @@
+// scheduler: see the header.
+#include "scheduler.hpp"
+
+#include <linux/futex.h>
+
+#include <cerrno>
+
+#include "machine.hpp"
+
+namespace apiary::hunt {
+
+constinit thread_local thread* running = nullptr;
+scheduler the_scheduler;
+
+extern "C" char __executable_start;
+
+void tell_stack(const thread& t, std::uintptr_t place) {
+    say("      at %#lx\n", place);
+    const std::uint32_t known = t.depth < thread::most_calls ? t.depth : thread::most_calls;
+    for (std::uint32_t i = known, told = 0; i-- > 0 && told < 12; ++told) say("      by %#lx\n", t.calls[i] - 1);
+}
+
+void scheduler::begin(std::uint64_t seed, const wanted& w, std::uint64_t length) {
+    random.seed(seed);
+    if (seed != 0) plan = draw_strategy(random, w, length);
+    program_heap.use_again(plan.uses_blocks_again);
+    thread& t = add_thread(nullptr);
+    t.kernel_id = machine::call(SYS_gettid);
+    t.handle = pthread_self();
+    running = &t;
+    active = true;
+}
+
+thread& scheduler::add_thread(thread* parent) {
+    thread& t = *make_own<thread>();
+    t.sees.id = static_cast<std::uint32_t>(threads.size());
+    if (parent != nullptr) t.sees.happened.join(parent->sees.happened);
+    t.sees.happened.set(t.id(), 1);
+    t.priority = (std::int64_t{1} << 33) + static_cast<std::int64_t>(random.next() >> 40);
+    threads.push_back(&t);
+    ++report->threads;
+    return t;
+}
+
+void scheduler::begins(thread& t) {
+    t.kernel_id = machine::call(SYS_gettid);
+    t.inside = true;
+    running = &t;
+    take_baton(t);
+    t.inside = false;
+}
+
+void scheduler::ends(thread& t) {
+    t.inside = true;
+    report->steps++;
+    changed(t);
+    new_row(t.id(), "ends", 0, t.doing_at);
+    t.ended = true;
+    t.runnable = false;
+    t.sees.happened.tick(t.id());
+    wake_all(&t);
+    exits_ = &t;
+    give_baton(pick(t));
+}
+
+void scheduler::take_baton(thread& t) {
+    while (__atomic_load_n(&t.baton, __ATOMIC_ACQUIRE) == 0)
+        machine::call(SYS_futex, machine::word(&t.baton), FUTEX_WAIT_PRIVATE, 0);
+    t.baton = 0;
+    if (exits_ == nullptr) return;
+    // What its exit still frees comes before whatever this one allocates, each time.
+    while (machine::call(SYS_tgkill, machine::call(SYS_getpid), exits_->kernel_id, 0) == 0) machine::call(SYS_sched_yield);
+    exits_ = nullptr;
+}
+void scheduler::give_baton(thread& t) {
+    ++report->switches;
+    __atomic_store_n(&t.baton, 1, __ATOMIC_RELEASE);
+    machine::call(SYS_futex, machine::word(&t.baton), FUTEX_WAKE_PRIVATE, 1);
+}
+void scheduler::switch_to(thread& me, thread& next) {
+    if (&next == &me) return;
+    remember(next.id() + 1000);
+    give_baton(next);
+    take_baton(me);
+}
+
+void scheduler::make_runnable(thread& t) {
+    t.runnable = true;
+    t.waits_for = nullptr;
+    t.held_by = 0;
+    if (t.files == nullptr) return;
+    t.files = nullptr;
+    --on_files_;
+}
+
+// A deadline that comes while another thread could run is early: no machine has to be so slow.
+void scheduler::wake_due() {
+    bool early = false;
+    for (const thread* t : threads) early |= t->runnable && !t->ended;
+    next_deadline_ = forever;
+    for (file_timer& timer : timers) {
+        std::uint64_t expirations = 0;
+        for (; timer.deadline <= now; ++expirations) timer.deadline = timer.interval != 0 ? timer.deadline + timer.interval : forever;
+        if (expirations != 0) machine::call(SYS_write, timer.file, machine::word(&expirations), sizeof expirations);
+        armed(timer.deadline);
+    }
+    if (!timers.empty() && on_files_ != 0) look_at_files(0);
+    for (thread* t : threads) {
+        if (t->ended || t->runnable || t->deadline == forever) continue;
+        if (t->deadline > now) {
+            if (t->deadline < next_deadline_) next_deadline_ = t->deadline;
+            continue;
+        }
+        t->timed_out = true;
+        if (early) ++report->early_ends;
+        make_runnable(*t);
+    }
+}
+
+bool scheduler::look_at_files(int milliseconds) {
+    static constexpr std::uint32_t most = 256;
+    pollfd all[most];
+    std::uint32_t n = 0;
+    const auto each = [&](auto&& use) {
+        for (thread* t : threads)
+            if (t->files != nullptr && !t->runnable && !t->ended) use(*t);
+    };
+    each([&](thread& t) {
+        for (std::uint32_t i = 0; i < t.file_count && n < most; ++i) all[n++] = t.files[i];
+    });
+    if (n == 0 || machine::call(SYS_poll, machine::word(all), n, milliseconds) <= 0) return false;
+    bool any = false;
+    n = 0;
+    each([&](thread& t) {
+        bool ready = false;
+        for (std::uint32_t i = 0; i < t.file_count && n < most; ++i) ready |= all[n++].revents != 0;
+        if (!ready) return;
+        make_runnable(t);
+        any = true;
+    });
+    return any;
+}
+
+thread& scheduler::pick(thread& me) {
+    for (int tries = 0;; ++tries) {
+        if (now >= next_deadline_ && !plan.patient) wake_due();
+        if (on_files_ != 0 && (tries != 0 || report->steps % 8 == 0)) look_at_files(0);
+        thread* best = nullptr;
+        std::uint64_t count = 0;
+        for (thread* t : threads) {
+            if (t->ended || !t->runnable) continue;
+            ++count;
+            const bool better = plan.how == schedule::pct     ? best == nullptr || t->priority > best->priority
+                                : plan.how == schedule::quiet ? best == nullptr || (best->id() <= me.id() && t->id() > me.id())
+                                                              : random.one_in(count);
+            if (better) best = t;
+        }
+        if (best != nullptr) return *best;
+        wake_due();
+        if (next_deadline_ != forever && next_deadline_ > now) now = next_deadline_;
+        bool woken = false;
+        for (thread* t : threads) woken |= t->runnable;
+        if (woken || next_deadline_ != forever) continue;
+        if (on_files_ != 0 && tries < 20) {  // another process may write
+            look_at_files(100);
+            continue;
+        }
+        me.inside = true;
+        say("deadlock: every thread waits\n");
+        tell_threads();
+        found(ending::deadlock);
+    }
+}
+
+void scheduler::yields(thread& t) {
+    if (plan.how == schedule::pct) fall(t);
+    switch_to(t, pick(t));
+}
+
+void scheduler::point(thread& t, const char* what, std::uintptr_t place, std::uintptr_t address) {
+    t.doing = what;
+    t.doing_at = place;
+    const std::uint64_t step = ++report->steps;
+    now += plan.patient ? 1 : 200;
+    remember((place - reinterpret_cast<std::uintptr_t>(&__executable_start)) * 8 + t.id());
+    if (step > most_steps) {
+        say("cut after %lu operations\n", step);
+        tell_threads();
+        found(ending::cut);
+    }
+    if (++quiet_ > most_quiet && next_deadline_ == forever && on_files_ == 0) {
+        say("livelock: for %lu operations no thread has changed anything\n", most_quiet);
+        tell_threads();
+        found(ending::livelock);
+    }
+    if (threads.size() > 1) {
+        bool spins = ++t.idle > 30;
+        if (spins) t.idle = 0;
+        if (last_ran_ != &t) {
+            last_ran_ = &t;
+            turn_began_ = step;
+        } else if (step - turn_began_ > longest_turn) {  // every thread runs at last
+            spins = true;
+            turn_began_ = step;
+        }
+        if (spins && plan.patient && now >= next_deadline_) wake_due();  // a loop that polls the clock goes on, too
+        switch (plan.how) {
+            case schedule::quiet:
+                if (spins) switch_to(t, pick(t));
+                break;
+            case schedule::pct:
+                for (; next_change_ < plan.change_count && step >= plan.changes[next_change_]; ++next_change_) fall(t);
+                if (spins) fall(t);
+                switch_to(t, pick(t));
+                break;
+            case schedule::random:
+            case schedule::bursts:
+                if (spins || random.one_in(plan.switch_one_in))
+                    switch_to(t, pick(t));
+                else if (now >= next_deadline_ && !plan.patient)
+                    wake_due();
+                break;
+        }
+    }
+    new_row(t.id(), what, address, place);
+}
+
+bool scheduler::wait(thread& t, const void* for_what, std::uint64_t deadline, std::uint32_t held_by) {
+    t.waits_for = for_what;
+    t.deadline = deadline;
+    t.held_by = held_by;
+    t.runnable = t.timed_out = false;
+    if (deadline < next_deadline_) next_deadline_ = deadline;
+    switch_to(t, pick(t));
+    t.deadline = forever;
+    t.idle = 0;
+    return !t.timed_out;
+}
+
+bool scheduler::wait_for_files(thread& t, pollfd* files, std::uint32_t count, std::uint64_t deadline) {
+    const auto ready = [&] { return machine::call(SYS_poll, machine::word(files), count, 0) > 0; };
+    if (ready()) return true;
+    if (now >= deadline) return false;
+    t.files = files;
+    t.file_count = count;
+    ++on_files_;
+    return wait(t, nullptr, deadline) || ready();
+}
+
+void scheduler::wake_all(const void* what) {
+    for (thread* t : threads)
+        if (!t->runnable && t->waits_for == what) make_runnable(*t);
+}
+bool scheduler::wake_one(const void* what) {
+    thread* chosen = nullptr;
+    std::uint64_t count = 0;
+    for (thread* t : threads)
+        if (!t->runnable && t->waits_for == what && random.one_in(++count)) chosen = t;
+    if (chosen != nullptr) make_runnable(*chosen);
+    return chosen != nullptr;
+}
+bool scheduler::waits(const void* for_what) const {
+    for (const thread* t : threads)
+        if (t->waits_for == for_what) return true;
+    return false;
+}
+
+void scheduler::heavy_fence() {
+    for (int pass = 0; pass < 2; ++pass)  // the second knows of every fence of the first
+        for (thread* t : threads)
+            if (!t->ended) memory.fence(t->sees, __ATOMIC_SEQ_CST);
+}
+
+thread* scheduler::of(pthread_t handle) {
+    for (std::size_t i = threads.size(); i-- > 0;)
+        if (threads[i]->handle == handle && !threads[i]->joined) return threads[i];
+    return nullptr;
+}
+
+void scheduler::tell_threads() {
+    for (const thread* t : threads) {
+        if (t->ended) continue;
+        if (t->runnable)
+            say("  thread %u runs: %s\n", t->id(), t->doing);
+        else if (t->held_by != 0)
+            say("  thread %u waits: %s, held by thread %u\n", t->id(), t->doing, t->held_by - 1);
+        else
+            say("  thread %u waits: %s\n", t->id(), t->doing);
+        tell_stack(*t, t->doing_at);
+    }
+}
+
+call::call(const char* what, std::uintptr_t place, const volatile void* object) : thread_(program_calls()), error_(errno) {
+    if (thread_ == nullptr) return;
+    thread_->inside = true;
+    the_scheduler.point(*thread_, what, place, reinterpret_cast<std::uintptr_t>(object));
+}
+call::~call() {
+    if (thread_ == nullptr) return;
+    thread_->inside = false;
+    errno = error_;
+}
+
+}  // namespace apiary::hunt

@@ -1,0 +1,139 @@
+// scheduler: real threads, of which one runs at a time. It has the baton, and gives it on at an operation that others can see.
+//
+// A thread that waits names what it waits for and until when. Time is virtual: each operation takes a little, and where every
+// thread waits it goes on to the next deadline. If there is none, that is a deadlock.
+//
+// All of it is touched by the thread that has the baton alone, so nothing is locked.
+#pragma once
+
+#include <poll.h>
+#include <pthread.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heap.hpp"
+#include "report.hpp"
+#include "strategy.hpp"
+#include "weak_memory.hpp"
+
+namespace apiary::hunt {
+
+constexpr std::uint64_t second = 1'000'000'000, forever = ~std::uint64_t{0};
+
+struct thread {
+    static constexpr std::uint32_t most_calls = 64;
+
+    view sees;
+    int baton = 0;
+    bool inside = false;  // the runtime's own work: it sees nothing of what is done meanwhile
+    bool runnable = true, ended = false, joined = false, detached = false, timed_out = false;
+    std::uint64_t deadline = forever;
+    const void* waits_for = nullptr;
+    const char* doing = "begins";
+    std::uintptr_t doing_at = 0;
+    std::uint32_t held_by = 0;  // the thread that has what it waits for, and 1
+    std::int64_t priority = 0;
+    std::uint32_t idle = 0;  // operations since it last changed anything
+    int rounds = 0;          // of the destructors of thread-specific data
+    pollfd* files = nullptr;
+    std::uint32_t file_count = 0;
+
+    long kernel_id = 0;
+    pthread_t handle{};
+    void* (*function)(void*) = nullptr;
+    void* argument = nullptr;
+
+    std::uint32_t depth = 0;
+    std::uintptr_t calls[most_calls];
+
+    std::uint32_t id() const { return sees.id; }
+};
+
+// A timerfd: an eventfd to which the scheduler writes.
+struct file_timer {
+    int file;
+    std::uint64_t deadline, interval;  // forever: not armed; 0: once
+};
+
+class scheduler {
+public:
+    own_vector<file_timer> timers;
+    bool active = false;  // a run is under way
+    std::uint64_t now = 0;  // virtual nanoseconds
+    std::uint64_t most_steps = 20'000'000;
+    draws random;
+    strategy plan;
+    weak_memory memory;
+    own_vector<thread*> threads;
+
+    void begin(std::uint64_t seed, const wanted& w, std::uint64_t length);
+    thread& add_thread(thread* parent);
+    void begins(thread& t);
+    void ends(thread& t);  // gives the baton on; does not wait for it
+
+    // Before an operation that others can see. May switch.
+    void point(thread& t, const char* what, std::uintptr_t place, std::uintptr_t address = 0);
+    void changed(thread& t) { quiet_ = 0, t.idle = 0; }
+    void yields(thread& t);
+    // False: the deadline came.
+    bool wait(thread& t, const void* for_what, std::uint64_t deadline, std::uint32_t held_by = 0);
+    bool wait_for_files(thread& t, pollfd* files, std::uint32_t count, std::uint64_t deadline);
+    void armed(std::uint64_t deadline) { next_deadline_ = deadline < next_deadline_ ? deadline : next_deadline_; }
+    void wake_all(const void* what);
+    bool wake_one(const void* what);
+    bool waits(const void* for_what) const;
+    thread* of(pthread_t handle);
+    void tell_threads();
+    void heavy_fence();  // in every thread, where it stands
+
+private:
+    thread& pick(thread& me);
+    void switch_to(thread& me, thread& next);
+    void give_baton(thread& t);
+    void take_baton(thread& t);
+    void make_runnable(thread& t);
+    void wake_due();
+    bool look_at_files(int milliseconds);
+    void fall(thread& t) { t.priority = --lowest_; }
+
+    static constexpr std::uint64_t most_quiet = 3'000'000, longest_turn = 5'000;
+
+    std::uint64_t next_deadline_ = forever;
+    std::uint64_t quiet_ = 0;  // operations since any thread last changed anything
+    thread* exits_ = nullptr;  // its kernel thread is not gone yet
+    thread* last_ran_ = nullptr;
+    std::uint64_t turn_began_ = 0;
+    std::int64_t lowest_ = 0;
+    unsigned next_change_ = 0;
+    unsigned on_files_ = 0;
+};
+extern scheduler the_scheduler;
+extern thread_local thread* running __attribute__((tls_model("initial-exec")));
+
+void tell_stack(const thread& t, std::uintptr_t place);
+
+#define CALLER (reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)) - 1)
+
+// One call of the program's into the runtime: false where the runtime itself calls, or no run is under way.
+class call {
+public:
+    call(const char* what, std::uintptr_t place, const volatile void* object = nullptr);
+    ~call();
+    call(const call&) = delete;
+    call& operator=(const call&) = delete;
+    explicit operator bool() const { return thread_ != nullptr; }
+    thread& me() const { return *thread_; }
+    view& sees() const { return thread_->sees; }
+
+private:
+    thread* thread_;
+    int error_;
+};
+// Whether the program itself calls, in a run.
+inline thread* program_calls() {
+    thread* const t = running;
+    return t != nullptr && !t->inside && the_scheduler.active ? t : nullptr;
+}
+
+}  // namespace apiary::hunt

@@ -1,0 +1,230 @@
+// shadow: see the header.
+#include "shadow.hpp"
+
+#include "machine.hpp"
+
+namespace apiary::hunt {
+
+shadow the_shadow;
+
+namespace {
+
+constexpr unsigned region_bits = 20;
+constexpr std::size_t most_regions = std::size_t{1} << 27;
+constexpr std::size_t large = std::size_t{1} << 16;  // what is larger is only forgotten when it is freed
+
+std::uint64_t packed(std::uint32_t epoch, std::uint32_t thread, std::uint8_t mask, std::uint8_t how) {
+    return std::uint64_t{epoch} << 32 | std::uint64_t{thread & 0xffff} << 16 | std::uint64_t{mask} << 8 | how | access_valid;
+}
+std::uint8_t mask_of(std::uintptr_t address, std::size_t bytes) {
+    return static_cast<std::uint8_t>(((1u << bytes) - 1) << (address & 7));
+}
+std::size_t in_cell(std::uintptr_t address, std::size_t bytes) {
+    const std::size_t room = 8 - (address & 7);
+    return bytes < room ? bytes : room;
+}
+const char* name_of_access(std::uint8_t how) {
+    if (how & access_freed) return "free";
+    if (how & access_atomic) return how & access_write ? "atomic write" : "atomic read";
+    return how & access_write ? "write" : "read";
+}
+
+}  // namespace
+
+void shadow::begin() { regions_ = static_cast<cell**>(machine::map(most_regions * sizeof(cell*))); }
+
+cell& shadow::at(std::uintptr_t address) {
+    cell*& region = regions_[(address >> region_bits) % most_regions];
+    if (region == nullptr) region = static_cast<cell*>(machine::map((sizeof(cell) << region_bits) / 8));
+    return region[(address & ((1u << region_bits) - 1)) >> 3];
+}
+cell* shadow::if_any(std::uintptr_t address) {
+    cell* const region = regions_[(address >> region_bits) % most_regions];
+    return region != nullptr ? region + ((address & ((1u << region_bits) - 1)) >> 3) : nullptr;
+}
+
+void shadow::race(thread& t, const cell& c, int which, std::uintptr_t address, std::uint8_t how, std::uintptr_t place) {
+    const std::uint64_t before = c.accesses[which];
+    const bool freed = (before & access_freed) != 0;
+    t.inside = true;
+    say("%s at %#lx: thread %u: %s\n", freed ? "use after free" : "data race", address, t.id(), name_of_access(how));
+    tell_stack(t, place);
+    say("  not ordered after thread %u: %s\n      at %#lx\n", static_cast<unsigned>(before >> 16 & 0xffff),
+        name_of_access(static_cast<std::uint8_t>(before)), c.places[which]);
+    new_row(t.id(), name_of_access(how), address, place).note = freed ? "after its free" : "races";
+    found(freed ? ending::use_after_free : ending::race);
+}
+
+void shadow::check(thread& t, cell& c, std::uintptr_t address, std::uint8_t mask, std::uint8_t how, std::uintptr_t place) {
+    const std::uint32_t me = t.id();
+    const std::uint64_t mine = packed(t.sees.happened.of(me), me, mask, how);
+    if (c.accesses[0] == mine) return;
+    int room = -1;
+    for (int i = 0; i < 3; ++i) {
+        const std::uint64_t before = c.accesses[i];
+        if (before == 0) {
+            room = i;
+            continue;
+        }
+        const auto its_mask = static_cast<std::uint8_t>(before >> 8);
+        const moment when{static_cast<std::uint32_t>(before >> 16 & 0xffff), static_cast<std::uint32_t>(before >> 32)};
+        const bool ordered = when.thread == me || t.sees.happened.knows(when);
+        const bool both_atomic = (before & how & access_atomic) != 0, writes = ((before | how) & access_write) != 0;
+        if ((its_mask & mask) != 0 && ((before & access_freed) != 0 || (!ordered && writes && !both_atomic)))
+            race(t, c, i, address, how, place);
+        // The new one stands for one that is no stronger and comes before it.
+        const bool no_stronger = ((how & access_write) != 0 || (before & access_write) == 0) &&
+                                 ((how & access_atomic) == 0 || (before & access_atomic) != 0);
+        if (ordered && (its_mask & ~mask) == 0 && no_stronger) {
+            c.accesses[i] = 0;
+            room = i;
+        }
+    }
+    if (room < 0) {  // a read goes first
+        room = static_cast<int>(report->steps % 3);
+        for (int i = 0; i < 3; ++i)
+            if ((c.accesses[i] & access_write) == 0) room = i;
+    }
+    if (c.accesses[0] == 0) room = 0;
+    c.accesses[room] = mine;
+    c.places[room] = place;
+}
+
+void shadow::touches(thread& t, std::uintptr_t address, std::size_t bytes, std::uint8_t how, std::uintptr_t place) {
+    while (bytes != 0) {
+        const std::size_t here = in_cell(address, bytes);
+        cell& c = at(address);
+        if ((how & access_write) != 0 && (c.atomics != nullptr || c.lock != nullptr)) [[unlikely]] {
+            const bool inside = t.inside;
+            t.inside = true;
+            forget_atomics(address, here);  // it is made anew
+            forget_unused_lock(c);
+            t.inside = inside;
+        }
+        check(t, c, address, mask_of(address, here), how, place);
+        address += here;
+        bytes -= here;
+    }
+}
+
+void shadow::forget_atomics(std::uintptr_t address, std::size_t bytes) {
+    cell& c = at(address);
+    for (atomic_object** link = &c.atomics; *link != nullptr;) {
+        atomic_object* const a = *link;
+        if (address >= a->address + a->bytes || a->address >= address + bytes) {
+            link = &a->next;
+            continue;
+        }
+        *link = a->next;
+        if (a->bytes > 8) {  // its other half
+            const std::uintptr_t other = a->whole != nullptr ? a->address : a->address + 8;
+            for (atomic_object** its = &at(other).atomics; *its != nullptr; its = &(*its)->next) {
+                if ((*its)->address != a->address || (*its)->bytes != a->bytes) continue;
+                atomic_object* const half = *its;
+                *its = half->next;
+                end_own(half);
+                break;
+            }
+        }
+        end_own(a);
+    }
+}
+
+void shadow::forget_lock(const volatile void* p) {
+    cell* const c = if_any(reinterpret_cast<std::uintptr_t>(p));
+    if (c == nullptr || c->lock == nullptr) return;
+    end_own(c->lock);
+    c->lock = nullptr;
+}
+void shadow::forget_unused_lock(cell& c) {
+    if (c.lock == nullptr || c.lock->owner != 0 || c.lock->readers != 0 || the_scheduler.waits(c.lock)) return;
+    end_own(c.lock);
+    c.lock = nullptr;
+}
+void shadow::forget_all(cell& c, std::uintptr_t address) {
+    if (c.atomics != nullptr) forget_atomics(address & ~std::uintptr_t{7}, 8);
+    if (c.lock != nullptr) end_own(c.lock);
+    c.lock = nullptr;
+    c.accesses[0] = c.accesses[1] = c.accesses[2] = 0;
+}
+
+void shadow::allocated(thread& t, std::uintptr_t address, std::size_t bytes, std::uintptr_t place) {
+    const bool inside = t.inside;
+    t.inside = true;
+    if (bytes > large) {
+        for (std::size_t i = 0; i < bytes; i += 8)
+            if (cell* const c = if_any(address + i)) forget_all(*c, address + i);
+    } else {
+        const std::uint64_t made = packed(t.sees.happened.of(t.id()), t.id(), 0xff, access_write);
+        for (std::size_t i = 0; i < bytes; i += 8) {
+            cell& c = at(address + i);
+            forget_all(c, address + i);
+            c.accesses[0] = made;
+            c.places[0] = place;
+        }
+    }
+    t.inside = inside;
+}
+
+void shadow::freed(thread& t, std::uintptr_t address, std::size_t bytes, std::uintptr_t place, bool checked) {
+    const bool inside = t.inside;
+    t.inside = true;
+    const std::uint64_t gone = packed(t.sees.happened.of(t.id()), t.id(), 0xff, access_write | access_freed);
+    for (std::size_t i = 0; i < bytes; i += 8) {
+        cell* const c = bytes > large ? if_any(address + i) : &at(address + i);
+        if (c == nullptr) continue;
+        if (checked && c->accesses[0] != 0 && (c->accesses[0] & access_freed) == 0)
+            check(t, *c, address + i, bytes - i < 8 ? mask_of(0, bytes - i) : 0xff, access_write, place);
+        forget_all(*c, address + i);
+        if (bytes > large) continue;
+        c->accesses[0] = gone;
+        c->places[0] = place;
+    }
+    t.inside = inside;
+}
+
+atomic_object& shadow::atomic_at(thread& t, std::uintptr_t address, std::size_t bytes, std::uint8_t how, std::uintptr_t place) {
+    how |= access_atomic;
+    for (std::size_t i = 0; i < bytes; i += 8)
+        check(t, at(address + i), address + i, mask_of(address + i, in_cell(address + i, bytes - i)), how, place);
+    cell& c = at(address);
+    for (atomic_object* a = c.atomics; a != nullptr; a = a->next) {
+        if (a->address == address && a->bytes == bytes && a->whole == nullptr) return *a;
+        if (address < a->address + a->bytes && a->address < address + bytes) {
+            say("not supported: atomics of different sizes on the same bytes, %lu at %#lx and %lu at %#lx\n", a->bytes, a->address,
+                bytes, address);
+            tell_stack(t, place);
+            found(ending::refused);
+        }
+    }
+    if ((address & 7) + bytes > 8 && ((address & 15) != 0 || bytes != 16)) {
+        say("not supported: an atomic of %lu bytes at %#lx, which is not aligned\n", bytes, address);
+        tell_stack(t, place);
+        found(ending::refused);
+    }
+    auto& made = *make_own<atomic_object>();
+    made.address = address;
+    made.bytes = bytes;
+    written& first = made.stores.order.emplace_back();
+    machine::copy(&first.value, reinterpret_cast<const void*>(address), bytes);
+    made.next = c.atomics;
+    c.atomics = &made;
+    if (bytes == 16) {
+        cell& upper = at(address + 8);
+        auto& half = *make_own<atomic_object>();
+        half.address = address;
+        half.bytes = bytes;
+        half.whole = &made;
+        half.next = upper.atomics;
+        upper.atomics = &half;
+    }
+    return made;
+}
+
+lock_state& shadow::lock_at(const volatile void* p) {
+    cell& c = at(reinterpret_cast<std::uintptr_t>(p));
+    if (c.lock == nullptr) c.lock = make_own<lock_state>();
+    return *c.lock;
+}
+
+}  // namespace apiary::hunt

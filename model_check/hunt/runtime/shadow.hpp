@@ -1,0 +1,66 @@
+// shadow: beside every eight bytes of the program's memory, the last accesses, the atomics that lie there, and a lock's state.
+//
+// A race is two accesses to one byte, of two threads, one of them a write and not both atomic, neither of which happens before the
+// other. The last three accesses of eight bytes are kept. What was freed stays marked until it is allocated again.
+//
+// The thread that has the baton touches it, and no other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "clocks.hpp"
+#include "scheduler.hpp"
+#include "weak_memory.hpp"
+
+namespace apiary::hunt {
+
+// Of a mutex or its like, by address.
+struct lock_state {
+    std::uint32_t owner = 0;  // the thread, and 1
+    std::uint32_t count = 0, readers = 0;
+    vector_clock released, released_by_readers;
+};
+
+struct atomic_object {
+    atomic_object* next = nullptr;
+    std::uintptr_t address = 0;
+    std::size_t bytes = 0;
+    atomic_object* whole = nullptr;  // this one stands for the upper half of that one, of sixteen bytes
+    location stores;
+};
+
+enum access : std::uint8_t { access_read = 0, access_write = 1, access_atomic = 2, access_freed = 4, access_valid = 8 };
+
+struct cell {
+    std::uint64_t accesses[3];
+    std::uintptr_t places[3];
+    atomic_object* atomics;
+    lock_state* lock;
+};
+
+class shadow {
+public:
+    void begin();
+    void touches(thread& t, std::uintptr_t address, std::size_t bytes, std::uint8_t how, std::uintptr_t place);
+    void allocated(thread& t, std::uintptr_t address, std::size_t bytes, std::uintptr_t place);
+    // `checked`: the place that frees is the program's, and what it accessed is known.
+    void freed(thread& t, std::uintptr_t address, std::size_t bytes, std::uintptr_t place, bool checked);
+    atomic_object& atomic_at(thread& t, std::uintptr_t address, std::size_t bytes, std::uint8_t how, std::uintptr_t place);
+    lock_state& lock_at(const volatile void* p);
+    void forget_lock(const volatile void* p);
+
+private:
+    cell& at(std::uintptr_t address);
+    cell* if_any(std::uintptr_t address);
+    void check(thread& t, cell& c, std::uintptr_t address, std::uint8_t mask, std::uint8_t how, std::uintptr_t place);
+    [[noreturn]] void race(thread& t, const cell& c, int which, std::uintptr_t address, std::uint8_t how, std::uintptr_t place);
+    void forget_atomics(std::uintptr_t address, std::size_t bytes);
+    void forget_unused_lock(cell& c);
+    void forget_all(cell& c, std::uintptr_t address);
+
+    cell** regions_ = nullptr;
+};
+extern shadow the_shadow;
+
+}  // namespace apiary::hunt

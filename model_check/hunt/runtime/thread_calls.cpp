@@ -1,0 +1,110 @@
+// thread_calls: threads begin, end, and are joined. Each is a real one with a stack at the same address in each run.
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+#include "machine.hpp"
+#include "scheduler.hpp"
+#include "thread_calls.hpp"
+
+namespace apiary::hunt {
+
+namespace {
+
+constexpr std::uint32_t most_threads = 65'000;  // the shadow has sixteen bits for a thread
+constexpr std::size_t page = 4096;
+
+real_calls real;
+pthread_key_t at_exit;
+std::uintptr_t next_stack = 0x300000000000;
+
+void* first_function(void* p) {
+    thread& t = *static_cast<thread*>(p);
+    pthread_setspecific(at_exit, &t);
+    the_scheduler.begins(t);
+    return t.function(t.argument);
+}
+// Runs again until the other destructors of thread-specific data are done: the library calls up to four rounds of them.
+void last_function(void* p) {
+    thread& t = *static_cast<thread*>(p);
+    if (++t.rounds < 4)
+        pthread_setspecific(at_exit, &t);
+    else
+        the_scheduler.ends(t);
+}
+
+}  // namespace
+
+void find_real_calls() {
+    const auto find = [](auto& f, const char* name) { f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(::dlsym(RTLD_NEXT, name)); };
+    find(real.create, "pthread_create");
+    find(real.join, "pthread_join");
+    find(real.detach, "pthread_detach");
+    pthread_key_create(&at_exit, last_function);
+}
+
+}  // namespace apiary::hunt
+
+using namespace apiary::hunt;
+
+extern "C" {
+
+int pthread_create(pthread_t* handle, const pthread_attr_t* given, void* (*function)(void*), void* argument) {
+    const call here("thread starts", CALLER);
+    if (!here) return real.create(handle, given, function, argument);
+    if (the_scheduler.threads.size() >= most_threads) {
+        say("not supported: more than %u threads\n", most_threads);
+        found(ending::refused);
+    }
+    the_scheduler.changed(here.me());
+    thread& t = the_scheduler.add_thread(&here.me());
+    here.sees().happened.tick(here.me().id());
+    t.function = function;
+    t.argument = argument;
+    std::size_t bytes = 8 << 20;
+    int detached = 0;
+    if (given != nullptr) {
+        pthread_attr_getstacksize(given, &bytes);
+        pthread_attr_getdetachstate(given, &detached);
+    }
+    bytes = (bytes + page - 1) & ~(page - 1);
+    auto* const stack = static_cast<char*>(machine::map(bytes + page, next_stack));
+    next_stack += bytes + page;
+    machine::call(SYS_mprotect, machine::word(stack), page, PROT_NONE);
+    t.detached = detached == PTHREAD_CREATE_DETACHED;
+    pthread_attr_t a;
+    pthread_attr_init(&a);
+    pthread_attr_setstack(&a, stack + page, bytes);
+    if (t.detached) pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
+    const int result = real.create(&t.handle, &a, first_function, &t);
+    pthread_attr_destroy(&a);
+    if (result != 0) {
+        t.ended = t.joined = true;
+        t.runnable = false;
+        return result;
+    }
+    *handle = t.handle;
+    report->last[(report->rows - 1) % shared_report::most_rows].value = t.id();
+    the_scheduler.point(here.me(), "thread has started", CALLER);
+    return 0;
+}
+
+int pthread_join(pthread_t handle, void** result) {
+    const call here("join", CALLER);
+    if (!here) return real.join(handle, result);
+    thread* const t = the_scheduler.of(handle);
+    if (t == nullptr || t->detached) return ESRCH;
+    if (t == &here.me()) return EDEADLK;
+    while (!t->ended) the_scheduler.wait(here.me(), t, forever, t->id() + 1);
+    weak_memory::acquire(here.sees(), t->sees.happened);
+    t->joined = true;
+    the_scheduler.changed(here.me());
+    return real.join(handle, result);
+}
+
+int pthread_detach(pthread_t handle) {
+    const call here("detach", CALLER);
+    if (here)
+        if (thread* const t = the_scheduler.of(handle)) t->detached = true;
+    return real.detach(handle);
+}
+}

@@ -1,0 +1,15 @@
+// thread_calls: the library's own calls, of which the program sees others.
+#pragma once
+
+#include <pthread.h>
+
+namespace apiary::hunt {
+
+struct real_calls {
+    int (*create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+    int (*join)(pthread_t, void**);
+    int (*detach)(pthread_t);
+};
+void find_real_calls();
+
+}  // namespace apiary::hunt

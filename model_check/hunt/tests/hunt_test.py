@@ -1,0 +1,153 @@
+"""hunt_test: each wrong program is found, with its kind and its label, within so many runs, and replays to the bit; each right one
+stays silent for thirty seeds.
+
+usage: hunt_test.py FOLDER        where hunted_small and its like lie
+       hunt_test.py FOLDER --table   prints runs to the first failure over seven seeds: README.md's table
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+FOLDER = Path(".")
+SILENT_SEEDS = 30
+
+
+def hunt(program: list[str], more_environment: int = 0, **asked: object) -> dict:
+    """The lines that the runtime wrote, by their first word; of `run` and `summary` the fields."""
+    environment = os.environ | {"MORE": "x" * more_environment}
+    with tempfile.NamedTemporaryFile() as out:
+        words = ";".join(f"{name}={value}" for name, value in {"out": out.name, "limit": 20, **asked}.items())
+        done = subprocess.run([FOLDER / program[0], *program[1:]], env={**environment, "APIARY_HUNT": words}, capture_output=True,
+                              timeout=300, text=True)
+        lines = [line.split("\t") for line in Path(out.name).read_text().splitlines()]
+    found: dict = {"exit": done.returncode, "said": done.stdout + done.stderr, "text": "", "rows": []}
+    for kind, *rest in lines:
+        if kind == "run":
+            found |= dict(zip(("seed", "length", "kind", "status", "steps", "switches", "stale", "early", "threads", "hash", "strategy",
+                               "run", "seconds", "base"), rest))
+        elif kind in ("text", "output"):
+            found["text"] += "\t".join(rest) + "\n"
+        elif kind == "row":
+            found["rows"].append(rest)
+        elif kind == "needs":
+            found["needs"] = rest[0]
+        else:
+            found["summary"] = rest
+    return found
+
+
+# name of the program -> (kind, label, runs at most, a word of what is said)
+WRONG = {
+    "passing_plain": ("race", "neither", 100, "data race"),
+    "passing_atomic": ("Aborted", "a stale read", 300, "data.load"),
+    "passing_wide": ("Aborted", "a stale read", 300, "data.load"),
+    "dekker": ("Aborted", "a stale read", 300, "inside.fetch_add"),
+    "two_writes": ("Aborted", "a stale read", 600, "x.load"),
+    "race_on_a_counter": ("race", "neither", 20, "not ordered after thread"),
+    "two_locks": ("deadlock", "neither", 100, "waits: lock, held by thread"),
+    "lost_wake": ("deadlock", "neither", 600, "waits: condition wait"),
+    "spins_for_ever": ("livelock", "neither", 1, "no thread has changed anything"),
+    "freed_twice": ("misuse", "neither", 1, "double free"),
+    "uncaught": ("Aborted", "neither", 1, "std::runtime_error"),
+    "needs_an_odd_time": ("Aborted", "an odd time", 3000, "in_time"),
+    "unlocks_what_another_has": ("misuse", "neither", 1, "does not own it"),
+    "cancels": ("refused", "neither", 1, "not supported: pthread_cancel"),
+    "mixes_sizes": ("refused", "neither", 1, "atomics of different sizes"),
+    "semaphore": ("deadlock", "a stale read", 20_000, "futex wait"),
+}
+# libstdc++'s own: later versions have them mended.
+OF_THE_LIBRARY = {"atomic_shared_ptr": ("race", 50), "semaphore": ("deadlock", 20_000)}
+# The trial's programs, for README.md's table.
+TABLE = [["hunted_small", "semaphore"], ["hunted_small", "atomic_shared_ptr"], ["hunted_small", "passing_plain"],
+         ["hunted_small", "passing_atomic"], ["hunted_small", "dekker"], ["hunted_atomic_queue"], ["hunted_xenium"],
+         ["hunted_moodycamel"]]
+
+
+class Wrong(unittest.TestCase):
+    def test_each_is_found_for_what_it_is_and_replays(self) -> None:
+        for name, (kind, needs, runs, word) in WRONG.items():
+            if name in OF_THE_LIBRARY:
+                continue
+            with self.subTest(program=name):
+                seen = hunt(["hunted_small", name], runs=runs, seconds=60)
+                self.assertEqual((seen.get("kind"), seen.get("needs"), seen["exit"]), (kind, needs, 1), seen)
+                self.assertIn(word, seen["text"])
+                again = hunt(["hunted_small", name], 777, first=seen["seed"], length=seen["length"], replay=1)
+                self.assertEqual({key: again.get(key) for key in ("kind", "steps", "hash", "rows")},
+                                 {key: seen[key] for key in ("kind", "steps", "hash", "rows")})
+
+    def test_a_block_is_used_after_its_end(self) -> None:
+        kinds = {hunt(["hunted_small", "after_free"], first=first, runs=100)["kind"] for first in range(1, 400, 50)}
+        self.assertIn("use after free", kinds)
+        self.assertLessEqual(kinds, {"race", "use after free"})
+
+    def test_without_weak_memory_these_are_not_found(self) -> None:
+        for name in ("passing_atomic", "passing_wide", "dekker", "two_writes"):
+            with self.subTest(program=name):
+                self.assertEqual(hunt(["hunted_small", name], runs=200, seconds=60, strategy="sc")["exit"], 0)
+
+    def test_the_library_s_own(self) -> None:
+        seen = hunt(["hunted_small", "atomic_shared_ptr"], runs=50, seconds=60)
+        self.assertEqual(seen.get("kind"), "race")
+
+    def test_libraries_of_others_where_they_are_installed(self) -> None:
+        for name, kind, runs in (("atomic_queue", "race", 20), ("xenium", "Aborted", 500)):
+            with self.subTest(library=name):
+                if not (FOLDER / f"hunted_{name}").exists():
+                    self.skipTest(f"{name} is not installed: apt-get install lib{name.replace('_', '-')}-dev")
+                self.assertEqual(hunt([f"hunted_{name}"], runs=runs, seconds=60).get("kind"), kind)
+
+
+class Right(unittest.TestCase):
+    def test_each_is_silent(self) -> None:
+        names = subprocess.run([FOLDER / "hunted_small"], capture_output=True, text=True).stdout.split()
+        self.assertGreater(len(names), 10)
+        for name in names:
+            with self.subTest(program=name):
+                seen = hunt(["hunted_small", name], runs=SILENT_SEEDS, seconds=120)
+                self.assertEqual((seen["exit"], seen["summary"][0], seen["summary"][4]), (0, str(SILENT_SEEDS), "0"), seen)
+
+    def test_by_itself_a_program_runs_once(self) -> None:
+        done = subprocess.run([FOLDER / "hunted_small", "mixed"], env={k: v for k, v in os.environ.items() if k != "APIARY_HUNT"})
+        self.assertEqual(done.returncode, 0)
+
+
+class BadInput(unittest.TestCase):
+    def test_no_such_strategy(self) -> None:
+        seen = hunt(["hunted_small", "mixed"], strategy="clever")
+        self.assertEqual(seen["exit"], 2)
+        self.assertIn("no such strategy: clever", seen["said"])
+
+    def test_a_program_that_never_ends_is_cut(self) -> None:
+        seen = hunt(["hunted_small", "long_quiet_work"], runs=2, steps=50)
+        self.assertEqual((seen["exit"], seen["summary"][4]), (0, "2"))
+
+
+def table() -> None:
+    for program in TABLE:
+        if not (FOLDER / program[0]).exists():
+            print(f"{' '.join(program)}: not built")
+            continue
+        found = [hunt(program, first=1 + 1_000_000 * i, runs=20_000, seconds=120, strategy="portfolio") for i in range(7)]
+        runs = sorted(int(one["run"]) for one in found if "run" in one)
+        seconds = sorted(float(one["seconds"]) for one in found if "run" in one)
+        if runs:
+            print(f"{' '.join(program)}: found by {len(runs)} of 7: {runs[0]} / {statistics.median(runs):.0f} / {runs[-1]} runs, "
+                  f"{statistics.median(seconds):.3f} s; {', '.join(sorted({one['kind'] for one in found if 'run' in one}))}")
+        else:
+            print(f"{' '.join(program)}: not found")
+
+
+if __name__ == "__main__":
+    FOLDER = Path(sys.argv.pop(1))
+    if sys.argv[1:] == ["--table"]:
+        table()
+    else:
+        unittest.main()

@@ -1,0 +1,248 @@
+// Programs in which nothing is wrong: a hunt says nothing of any of them. Each of the first ones was a false alarm once.
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <barrier>
+#include <cassert>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <future>
+#include <latch>
+#include <mutex>
+#include <new>
+#include <shared_mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "small.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto relaxed = std::memory_order_relaxed;
+
+// A plain byte lies beside an atomic, in the same eight bytes.
+void neighbours() {
+    struct {
+        std::atomic<std::uint16_t> flag{0};
+        char mine = 0;
+        std::atomic<std::uint32_t> word{0};
+    } s;
+    std::jthread a([&] {
+        for (int i = 0; i < 3; ++i) s.mine = static_cast<char>(s.mine + 1);
+    });
+    std::jthread b([&] {
+        for (int i = 0; i < 3; ++i) {
+            s.flag.fetch_add(1, relaxed);
+            s.word.store(static_cast<std::uint32_t>(i), relaxed);
+        }
+    });
+}
+
+// What comes before epoll_ctl comes before the epoll_wait that answers.
+void edge_by_epoll_ctl() {
+    const int set = epoll_create1(0), ready = eventfd(1, 0);
+    int data = 0;
+    std::jthread a([&] {
+        data = 7;
+        epoll_event e{EPOLLIN, {.ptr = &data}};
+        epoll_ctl(set, EPOLL_CTL_ADD, ready, &e);
+    });
+    std::jthread b([&] {
+        epoll_event e{};
+        const int n = epoll_wait(set, &e, 1, -1);
+        assert(n == 1 && *static_cast<int*>(e.data.ptr) == 7);
+    });
+    a.join();
+    b.join();
+    close(set);
+    close(ready);
+}
+
+// A large block that one thread has freed is another thread's next.
+void large_frees() {
+    const auto fill = [] {
+        for (int i = 0; i < 3; ++i) {
+            std::vector<char> v(100'000);
+            for (std::size_t at = 0; at < v.size(); at += 4096) v[at] = 1;
+        }
+    };
+    std::jthread a(fill), b(fill);
+}
+
+// Long work that changes nothing others see is no livelock, and a spin loop gets its turn.
+void long_quiet_work() {
+    std::atomic<int> turn{0};
+    std::jthread a([&] {
+        int unused = 0;
+        for (int i = 0; i < 20'000; ++i) unused += turn.load(relaxed);
+        assert(unused == 0);
+        turn = 1;
+    });
+    std::jthread b([&] {
+        while (turn.load() != 1) {
+        }
+    });
+}
+
+// Threads that hand a turn around: an unfair schedule would never let it go on.
+void turns() {
+    std::atomic<int> turn{0};
+    const auto take = [&](int me) {
+        for (int i = 0; i < 20; ++i) {
+            while (turn.load() % 3 != me) std::this_thread::yield();
+            turn.fetch_add(1);
+        }
+    };
+    std::jthread a(take, 0), b(take, 1), c(take, 2);
+}
+
+template <std::memory_order Order, bool Fence>
+void dekker() {
+    std::atomic<int> x{0}, y{0}, inside{0};
+    const auto enter = [&](std::atomic<int>& mine, std::atomic<int>& other) {
+        mine.store(1, Order);
+        if (Fence) std::atomic_thread_fence(std::memory_order_seq_cst);
+        if (other.load(Order == relaxed ? relaxed : std::memory_order_seq_cst) == 0) assert(inside.fetch_add(1) == 0);
+    };
+    std::jthread a([&] { enter(x, y); }), b([&] { enter(y, x); });
+}
+
+// A message by fences: ThreadSanitizer reports a race here.
+void passing_by_fences() {
+    int data = 0;
+    std::atomic<bool> ready{false};
+    std::jthread a([&] {
+        data = 42;
+        std::atomic_thread_fence(std::memory_order_release);
+        ready.store(true, relaxed);
+    });
+    std::jthread b([&] {
+        if (!ready.load(relaxed)) return;
+        std::atomic_thread_fence(std::memory_order_acquire);
+        assert(data == 42);
+    });
+}
+
+struct noisy {
+    std::string s = "a long string that is on the heap";
+    ~noisy() { s.clear(); }
+};
+int& counter() {
+    static std::vector<int> v(1);
+    return v[0];
+}
+// Most of what the library has, in one program.
+void mixed() {
+    std::mutex m;
+    std::condition_variable c;
+    std::vector<int> queue;
+    std::shared_mutex shared;
+    std::latch begin(3);
+    std::barrier middle(2);
+    std::atomic<int> sum{0};
+    std::recursive_timed_mutex again;
+    std::once_flag once;
+    const auto work = [&](int k) {
+        thread_local noisy mine;
+        mine.s += "x";
+        begin.arrive_and_wait();
+        {
+            std::lock_guard l(m);
+            ++counter();
+            queue.push_back(k);
+        }
+        c.notify_one();
+        std::call_once(once, [&] { sum += 10; });
+        { std::shared_lock l(shared); }
+        { std::unique_lock l(shared); }
+        middle.arrive_and_wait();
+        std::lock_guard l(again), twice(again);
+        sum += k;
+    };
+    std::jthread a(work, 1), b(work, 2);
+    begin.arrive_and_wait();
+    for (int n = 0; n < 2;) {
+        std::unique_lock l(m);
+        if (!c.wait_for(l, 1s, [&] { return !queue.empty(); })) continue;
+        queue.pop_back();
+        ++n;
+    }
+    auto later = std::async(std::launch::async, [] {
+        std::this_thread::sleep_for(20ms);
+        return 7;
+    });
+    auto fails = std::async(std::launch::async, []() -> int { throw std::string("no"); });
+    a.join();
+    b.join();
+    assert(sum == 13 && later.get() == 7);
+    try {
+        fails.get();
+        assert(false);
+    } catch (const std::string& s) {
+        assert(s == "no");
+    }
+}
+
+void atomic_wait() {
+    std::atomic<int> x{0};
+    std::jthread a([&] {
+        x.wait(0);
+        assert(x == 1);
+    });
+    x.store(1, std::memory_order_seq_cst);
+    x.notify_all();
+}
+
+void timers_and_pipes() {
+    int ends[2];
+    [[maybe_unused]] const int made = pipe(ends);
+    assert(made == 0);
+    const int timer = timerfd_create(CLOCK_MONOTONIC, 0);
+    const itimerspec in{{0, 0}, {5, 0}};
+    timerfd_settime(timer, 0, &in, nullptr);
+    int data = 0;
+    std::jthread a([&] {
+        std::uint64_t n = 0;
+        assert(read(timer, &n, sizeof n) == sizeof n && n == 1);
+        data = 3;
+        assert(write(ends[1], "x", 1) == 1);
+    });
+    char c = 0;
+    assert(read(ends[0], &c, 1) == 1 && c == 'x' && data == 3);
+    a.join();
+    close(timer);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+void hundred_threads() {
+    std::vector<std::jthread> all;
+    std::atomic<int> n{0};
+    for (int i = 0; i < 100; ++i) all.emplace_back([&] { ++n; });
+    all.clear();
+    assert(n == 100);
+}
+
+}  // namespace
+
+const small_program right_programs[] = {
+    {"neighbours", neighbours},
+    {"edge_by_epoll_ctl", edge_by_epoll_ctl},
+    {"large_frees", large_frees},
+    {"long_quiet_work", long_quiet_work},
+    {"turns", turns},
+    {"dekker_seq_cst", dekker<std::memory_order_seq_cst, false>},
+    {"dekker_fences", dekker<relaxed, true>},
+    {"passing_by_fences", passing_by_fences},
+    {"mixed", mixed},
+    {"atomic_wait", atomic_wait},
+    {"timers_and_pipes", timers_and_pipes},
+    {"hundred_threads", hundred_threads},
+    {nullptr, nullptr},
+};

@@ -1,0 +1,242 @@
+// Programs in which something is wrong. hunt_test.py says what a hunt must say of each.
+#include <pthread.h>
+
+#include <atomic>
+#include <cassert>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <semaphore>
+#include <stdexcept>
+#include <thread>
+
+#include "small.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto relaxed = std::memory_order_relaxed, acquire = std::memory_order_acquire, release = std::memory_order_release;
+
+// libstdc++ 12 loses a wake-up.
+void semaphore() {
+    std::counting_semaphore<> s{1};
+    int n = 0;
+    const auto twice = [&] {
+        for (int i = 0; i < 2; ++i) {
+            s.acquire();
+            ++n;
+            s.release();
+        }
+    };
+    std::jthread a(twice), b(twice);
+}
+
+// libstdc++ 12 reads the pointer without its lock bit's order.
+void atomic_shared_ptr() {
+    std::atomic<std::shared_ptr<int>> p{std::make_shared<int>(0)};
+    std::jthread a([&] {
+        for (int i = 0; i < 3; ++i) p.store(std::make_shared<int>(i));
+    });
+    std::jthread b([&] {
+        for (int i = 0; i < 3; ++i)
+            if (*p.load() > 9) std::abort();
+    });
+}
+
+void passing_plain() {
+    int data = 0;
+    std::atomic<bool> ready{false};
+    std::jthread a([&] {
+        data = 42;
+        ready.store(true, relaxed);
+    });
+    std::jthread b([&] {
+        if (ready.load(acquire)) assert(data == 42);
+    });
+}
+
+// No plain data at all: weak memory alone shows it.
+void passing_atomic() {
+    std::atomic<int> data{0};
+    std::atomic<bool> ready{false};
+    std::jthread a([&] {
+        data.store(42, relaxed);
+        ready.store(true, relaxed);
+    });
+    std::jthread b([&] {
+        if (ready.load(acquire)) assert(data.load(relaxed) == 42);
+    });
+}
+
+void dekker() {
+    std::atomic<int> x{0}, y{0}, inside{0};
+    const auto enter = [&](std::atomic<int>& mine, std::atomic<int>& other) {
+        mine.store(1, release);
+        if (other.load(acquire) == 0) assert(inside.fetch_add(1) == 0);
+    };
+    std::jthread a([&] { enter(x, y); }), b([&] { enter(y, x); });
+}
+
+// Both first stores come last: a modification order against the order of execution.
+void two_writes() {
+    std::atomic<int> x{0}, y{0};
+    {
+        std::jthread a([&] {
+            x.store(1, relaxed);
+            y.store(2, relaxed);
+        });
+        std::jthread b([&] {
+            y.store(1, relaxed);
+            x.store(2, relaxed);
+        });
+    }
+    assert(x.load(relaxed) != 1 || y.load(relaxed) != 1);
+}
+
+void race_on_a_counter() {
+    int n = 0;
+    std::jthread a([&] { ++n; }), b([&] { ++n; });
+}
+
+void two_locks() {
+    std::mutex m, n;
+    std::jthread a([&] {
+        std::lock_guard first(m);
+        std::lock_guard second(n);
+    });
+    std::jthread b([&] {
+        std::lock_guard first(n);
+        std::lock_guard second(m);
+    });
+}
+
+// Told before it waits, it waits for ever: the flag is not under the mutex.
+void lost_wake() {
+    std::mutex m;
+    std::condition_variable c;
+    std::atomic<bool> ready{false};
+    std::jthread a([&] {
+        ready = true;
+        c.notify_one();
+    });
+    std::jthread b([&] {
+        std::unique_lock l(m);
+        while (!ready) c.wait(l);
+    });
+}
+
+void spins_for_ever() {
+    std::atomic<int> turn{0};
+    std::jthread a([&] {
+        while (turn.load() != 1) std::this_thread::yield();
+    });
+}
+
+void after_free() {
+    std::atomic<int*> p{new int(1)};
+    std::jthread a([&] { delete p.load(); });
+    std::jthread b([&] {
+        int* const q = p.load();
+        if (*q > 5) std::abort();
+    });
+}
+
+void freed_twice() {
+    int* const p = new int(1);
+    std::mutex m;
+    const auto end = [&] {
+        std::lock_guard l(m);
+        delete p;
+    };
+    std::jthread a(end), b(end);
+}
+
+void uncaught() {
+    std::atomic<int> n{0};
+    std::jthread a([&] {
+        if (n.fetch_add(1) == 1) throw std::runtime_error("second");
+    });
+    std::jthread b([&] {
+        if (n.fetch_add(1) == 1) throw std::runtime_error("second");
+    });
+}
+
+// "Within 20 ms": true unless a machine is that slow.
+void needs_an_odd_time() {
+    std::mutex m;
+    std::condition_variable c;
+    bool ready = false;
+    std::jthread a([&] {
+        std::lock_guard l(m);
+        ready = true;
+        c.notify_one();
+    });
+    std::unique_lock l(m);
+    const bool in_time = c.wait_for(l, 1us, [&] { return ready; });
+    assert(in_time);
+}
+
+void unlocks_what_another_has() {
+    static std::mutex m;
+    std::jthread a([] { m.lock(); });
+    a.join();
+    m.unlock();
+}
+
+// Sixteen bytes, by the same rules: the second half is not there yet.
+void passing_wide() {
+    struct alignas(16) two {
+        long a, b;
+    };
+    std::atomic<two> data{two{0, 0}};
+    std::atomic<bool> ready{false};
+    std::jthread a([&] {
+        data.store(two{4, 2}, relaxed);
+        ready.store(true, relaxed);
+    });
+    std::jthread b([&] {
+        if (ready.load(acquire)) assert(data.load(relaxed).b == 2);
+    });
+}
+
+void cancels() {
+    std::thread a([] {});
+    pthread_cancel(a.native_handle());
+    a.join();
+}
+
+void mixes_sizes() {
+    union {
+        std::uint64_t whole = 0;
+        std::uint32_t half;
+    } u;
+    __atomic_store_n(&u.whole, 1, __ATOMIC_RELAXED);
+    std::jthread a([&] { __atomic_store_n(&u.half, 1, __ATOMIC_RELAXED); });
+}
+
+}  // namespace
+
+const small_program wrong_programs[] = {
+    {"semaphore", semaphore},
+    {"atomic_shared_ptr", atomic_shared_ptr},
+    {"passing_plain", passing_plain},
+    {"passing_atomic", passing_atomic},
+    {"passing_wide", passing_wide},
+    {"dekker", dekker},
+    {"two_writes", two_writes},
+    {"race_on_a_counter", race_on_a_counter},
+    {"two_locks", two_locks},
+    {"lost_wake", lost_wake},
+    {"spins_for_ever", spins_for_ever},
+    {"after_free", after_free},
+    {"freed_twice", freed_twice},
+    {"uncaught", uncaught},
+    {"needs_an_odd_time", needs_an_odd_time},
+    {"unlocks_what_another_has", unlocks_what_another_has},
+    {"cancels", cancels},
+    {"mixes_sizes", mixes_sizes},
+    {nullptr, nullptr},
+};
