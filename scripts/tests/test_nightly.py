@@ -302,6 +302,7 @@ class Moved(unittest.TestCase):
         self.assertEqual([presets[name]["APIARY_SANITIZE"] for name in ("asan-ubsan", "asan-ubsan-night")],
                          ["address-undefined-trap", "address-undefined"])
         self.assertNotEqual(presets["ci-night"].get("APIARY_BENCH"), "OFF", "second subjects of a source")
+        self.assertEqual([presets[name]["APIARY_STRESS"] for name in ("ci", "ci-night")], ["OFF", "ON"])
         self.assertIn("-O2", presets["ci-night"]["CMAKE_CXX_FLAGS_RELWITHDEBINFO"])
 
         parser = argparse.ArgumentParser()
