@@ -120,7 +120,7 @@ set(APIARY_AS_SHIPPED "" CACHE STRING "Options for stress programs and examples,
 
 # What `check` leaves to the night (nightly.MOVED): with it, without it, or it alone.
 set(APIARY_MOVED with CACHE STRING "Under a sanitizer examples and, for ThreadSanitizer, tests of one thread; without one \
-BOTH_SANITIZERS and second subjects of a source: with them, without them, or they alone")
+both kinds of tests and second subjects of a source: with them, without them, or they alone")
 option(APIARY_EXAMPLES "Examples, which are tests, too" ON)
 function(apiary_is_left_out variable moved)
   if((moved AND APIARY_MOVED STREQUAL "without") OR (NOT moved AND APIARY_MOVED STREQUAL "alone"))
@@ -132,11 +132,11 @@ endfunction()
 
 # apiary_add_test(name SOURCES … [LIBRARIES …] [ALONE] [ONE_THREAD]): a GoogleTest program, deterministic. ALONE: each source is
 # compiled alone. ONE_THREAD: its tests start no thread, so that ThreadSanitizer has little to see. BOTH_SANITIZERS: it does the same
-# under both, so that `check` has those builds of it, and the night the one as shipped.
+# under both. Of the first `check` has the build with AddressSanitizer, of the second those with both, and the night has the others.
 function(apiary_add_test name)
   cmake_parse_arguments(arg "ALONE;ONE_THREAD;BOTH_SANITIZERS" "" "SOURCES;LIBRARIES" ${ARGN})
   set(moved FALSE)
-  if((arg_ONE_THREAD AND APIARY_SANITIZE STREQUAL "thread") OR (arg_BOTH_SANITIZERS AND NOT APIARY_SANITIZE))
+  if((arg_ONE_THREAD AND NOT APIARY_SANITIZE MATCHES "^address") OR (arg_BOTH_SANITIZERS AND NOT APIARY_SANITIZE))
     set(moved TRUE)
   endif()
   apiary_is_left_out(left_out ${moved})

@@ -24,7 +24,7 @@ from . import compare, costs, failures, setup
 
 SUMMARY = "set up, build, run all tests"
 DESCRIPTION = """\
-Runs set-up, then builds and runs the unit tests (ci), the tests and stresses under the
+Runs set-up, then builds and runs the unit tests, examples and subjects (ci), the tests and stresses under the
 sanitizers (asan-ubsan, tsan), the model checks (model), the Rust twin's tests (rust) and the
 tests of these scripts (python); what the presets that end in -night have is left to `nightly`. Where
 impl/ differs from the commit in results/baseline it races the hive against that commit's (gate, as
@@ -94,8 +94,9 @@ def at_once(preset: str) -> int:
     return (os.cpu_count() or 1) + (preset == "ci")
 
 
-def ctest(preset: str) -> tuple[bool, str]:
-    """Run a preset's tests; returns whether all passed and what CTest printed. Stopped, it says what was running."""
+def ctest(preset: str, by_night: bool = False) -> tuple[bool, str]:
+    """Run a preset's tests without those whose label is `night`, or these alone; returns whether all passed and what CTest printed.
+    Stopped, it says what was running."""
     running: dict[str, None] = {}
     with Progress(f"ctest {preset}", 0) as progress:
 
@@ -107,8 +108,8 @@ def ctest(preset: str) -> tuple[bool, str]:
                 progress.update(int(match[1]), int(match[2]), match[3])
 
         steady = stressing.without_randomisation() if preset.startswith("tsan") else []
-        command = [*steady, "ctest", "--preset", preset, "--output-on-failure", "--no-tests=error", "--output-junit",
-                   str(repo.BUILD / preset / "junit.xml"), "--parallel", str(at_once(preset))]
+        command = [*steady, "ctest", "--preset", preset, "-L" if by_night else "-LE", "^night$", "--output-on-failure", "--no-tests=error",
+                   "--output-junit", str(repo.BUILD / preset / f"junit{'-night' * by_night}.xml"), "--parallel", str(at_once(preset))]
         try:
             plain = os.environ | {"CLICOLOR_FORCE": "0", "GTEST_COLOR": "no"}  # its lines are read here
             done = proc.run(command, cwd=repo.ROOT, merge=True, on_line=on_line, env=plain)
