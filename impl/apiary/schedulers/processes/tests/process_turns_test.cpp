@@ -1,5 +1,5 @@
-// A scheduler whose workers have no threads: a test says when which of them has its turn, also within a step of another. So
-// what comes between two moments of a run comes there each time.
+// What comes between two moments of a run, each time (turned.hpp): last before an end, while a process is suspended,
+// and in the next process of a place.
 #include <gtest/gtest.h>
 
 #include <apiary/schedulers/processes/routine.hpp>
@@ -16,50 +16,14 @@
 #include <apiary/testing/comes_true.hpp>
 
 #include "acting.hpp"
+#include "turned.hpp"
 
 namespace process_turns_test {
 namespace {
 
 using namespace apiary;
 
-struct turned {
-    using core = process_core<real_sync>;
-    using worker = core::worker_type;
-
-    explicit turned(unsigned workers = 1, const basic_process_config<>& c = {}) : all(workers, c) {}
-    // Without a step: what the steps of a test use may be gone by then.
-    ~turned() {
-        all.request_stop();
-        all.force();
-        turns();
-        EXPECT_TRUE(all.over()) << "something lives, and no worker has it";
-    }
-    // What `f` does is done on the thread of that worker.
-    template <class F>
-    auto on(unsigned w, F f) {
-        struct scope {
-            worker* const outer = real_sync::current<worker>();
-            ~scope() { real_sync::set_current(outer); }
-        } const back;
-        real_sync::set_current(all.crew().table()[w]);
-        return f();
-    }
-    // False: there was nothing to do.
-    bool turn(unsigned w = 0) {
-        return on(w, [&] { return all.crew().table()[w]->turn_once(); });
-    }
-    void turns(unsigned w = 0) {
-        while (turn(w)) {
-        }
-    }
-    // By that worker, whose newest free place is given out first.
-    pid spawn(std::unique_ptr<process> body, unsigned w = 0) {
-        return on(w, [&] { return all.spawn(std::move(body)).id; });
-    }
-    process_state state(pid of) { return all.look(of, 0).state; }
-
-    core all;
-};
+using turned = basic_turned<real_sync>;
 
 void ignore(event_batch& batch) {
     while (batch.next() != nullptr) {
@@ -69,7 +33,8 @@ constexpr mailbox_limit narrow{.most = 1, .then = when_full::suspend_sender};
 constexpr std::uint32_t nothing = 1;  // a command that nobody completes
 basic_process_config<> with_nothing() { return {.handlers = {{nothing, [](auto&, process_command&&) {}}}}; }
 
-// The first step calls for nothing and blocks, so that its mailbox keeps what is sent, until the call is completed: tag 1.
+// The first step calls for nothing and blocks, so that its mailbox keeps what is sent, until the call is completed:
+// tag 1.
 std::unique_ptr<process> full_until_completed(mailbox_limit l = narrow) {
     return std::make_unique<bounded>(l, [begun = false](event_batch& batch, step_output& out) mutable {
         ignore(batch);
@@ -162,7 +127,8 @@ TEST(process_turns, a_call_that_ended_while_one_was_suspended_ends_one_block_of_
     EXPECT_EQ(steps, 2) << "there is room, and what it blocks for has not come";
 }
 
-// The data of a completion that nobody has called for goes when a run has taken what had come, and has made no room yet.
+// The data of a completion that nobody has called for goes when a run has taken what had come, and has made no room
+// yet.
 std::shared_ptr<void> at_the_look(std::function<void()> f) {
     return {nullptr, [f = std::move(f)](void*) { f(); }};
 }
@@ -189,7 +155,8 @@ TEST(process_turns, what_is_dropped_makes_room_for_as_many_and_no_more) {
     EXPECT_EQ(room, 3) << "one has come meanwhile, of four";
 }
 
-// What a step has called for goes with it, when it is not carried out: the next step on that worker has calls of its own.
+// What a step has called for goes with it, when it is not carried out: the next step on that worker has calls of its
+// own.
 TEST(process_turns, the_calls_of_a_step_that_throws_or_is_misused_are_nobodys) {
     enum class ends { throws, asks_twice, calls_twice };
     for (const ends how : {ends::throws, ends::asks_twice, ends::calls_twice}) {
@@ -215,7 +182,8 @@ TEST(process_turns, the_calls_of_a_step_that_throws_or_is_misused_are_nobodys) {
 // A step that ends its process while something comes: it lies in the mailbox when that closes.
 struct comes_last : turned {
     comes_last() : turned(2, with_nothing()) {}
-    // `last`: in the last step of the one; `throws`: how it ends. The other's first step is before that, and each news a step.
+    // `last`: in the last step of the one; `throws`: how it ends. The other's first step is before that, and each
+    // news a step.
     void play(const std::function<void(pid one, step_output& other)>& early, const std::function<void(pid, step_output&)>& last,
               bool throws = false) {
         bool begun = false;
@@ -456,7 +424,8 @@ TEST(process_turns, the_end_of_one_that_was_watched_makes_no_room) {
     EXPECT_EQ(room, 2) << "of three, one has come meanwhile";
 }
 
-// It waits for the first, is cancelled, and waits for the second. The first takes its message; then the second would wait for it.
+// It waits for the first, is cancelled, and waits for the second. The first takes its message; then the second would
+// wait for it.
 TEST(process_turns, an_old_message_that_is_taken_ends_no_newer_wait) {
     turned t(2, with_nothing());
     pid waits;
@@ -528,7 +497,8 @@ TEST(process_turns, what_the_listener_of_circles_throws_leaves_the_payload_to_it
     EXPECT_EQ(kept, 7);
 }
 
-// A place that once had a bounded process keeps its memory. The last one there had all that one can have, and was killed.
+// A place that once had a bounded process keeps its memory. The last one there had all that one can have, and was
+// killed.
 TEST(process_turns, the_next_one_in_a_place_has_nothing_of_the_last) {
     for (const bool next_is_bounded : {false, true}) {
         turned t(1, with_nothing());
@@ -627,7 +597,8 @@ TEST(process_turns, an_end_that_is_on_its_way_to_one_that_unlinks_ends_it_not) {
     EXPECT_TRUE(t.all.lives(other));
 }
 
-// A child is in a step, of worker 0, while the other refuses until its supervisor, on worker 1, gives up and kills the first.
+// A child is in a step, of worker 0, while the other refuses until its supervisor, on worker 1, gives up and kills
+// the first.
 TEST(process_turns, a_supervisor_that_gives_up_starts_none_again_and_says_so_also_when_it_is_cancelled) {
     struct refuses : process {
         init_answer init(context&, std::string_view, payload) override { return init_answer::failed; }
@@ -739,6 +710,86 @@ TEST(process_turns, what_a_killed_routine_holds_goes_before_its_mail_is_buried) 
     EXPECT_EQ(t.all.kill(r), send_answer::accepted);
     t.turns();
     EXPECT_EQ(gone, (std::vector{-1, 7}));
+}
+
+// Before the end of a step a look at its worker finds it; after that it finds nothing.
+TEST(process_turns, a_step_that_has_returned_is_not_said_to_run) {
+    turned t;
+    bool seen = false;
+    (void)t.spawn(std::make_unique<acting>([&](event_batch& batch, step_output&) {
+        ignore(batch);
+        seen = t.all.stalled(0).size() == 1;
+    }));
+    t.turns();
+    EXPECT_TRUE(seen);
+    EXPECT_TRUE(t.all.stalled(0).empty());
+}
+
+// The first links and takes it back; then the second links to the first, which fails.
+TEST(process_turns, a_link_that_was_taken_back_can_be_made_from_the_other_end) {
+    turned t;
+    pid first, second;
+    const auto on_order = [](pid& other) {
+        return on_events([&other](event& e, step_output& out) {
+            const int order = *e.data.get<int>();
+            if (order == 2) throw 1;
+            EXPECT_EQ(order == 0 ? out.link(other) : out.unlink(other), send_answer::accepted);
+        });
+    };
+    first = t.spawn(on_order(second));
+    second = t.spawn(on_order(first));
+    t.turns();
+    const auto order = [&](pid to, int what) {
+        EXPECT_EQ(t.all.send(to, what), send_answer::accepted);
+        t.turns();
+    };
+    order(first, 0);
+    order(first, 1);
+    order(second, 0);
+    order(first, 2);
+    EXPECT_FALSE(t.all.lives(second)) << "it was told that it is linked, and lives on";
+}
+
+TEST(process_turns, a_completion_that_a_step_leaves_in_its_batch_is_late) {
+    turned t(1, with_nothing());
+    const pid p = t.spawn(std::make_unique<acting>([begun = false](event_batch&, step_output& out) mutable {
+        if (std::exchange(begun, true)) return;
+        out.call(nothing, 1);
+        out.block();
+    }));
+    t.turns();
+    EXPECT_EQ(t.all.complete_yield(p, 1), send_answer::accepted);
+    t.turns();
+    EXPECT_EQ(t.all.counters().late_completions, 1U);
+}
+
+TEST(process_turns, an_end_that_no_step_has_seen_is_no_dead_letter) {
+    turned t(1, with_nothing());
+    const pid watched = t.spawn(on_events([](event&, step_output& out) { out.finish(); }));
+    const pid watcher = t.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+        ignore(batch);
+        EXPECT_EQ(out.watch(watched), send_answer::accepted);
+        out.call(nothing, 1);
+        out.block();
+    }));
+    t.turns();
+    EXPECT_EQ(t.all.send(watched, 0), send_answer::accepted);
+    t.turns();
+    EXPECT_EQ(t.all.kill(watcher), send_answer::accepted);
+    t.turns();
+    EXPECT_FALSE(t.all.lives(watched) || t.all.lives(watcher));
+    EXPECT_EQ(t.all.counters().dead_letters, 0U);
+}
+
+TEST(process_turns, a_routine_has_the_bound_that_it_was_made_with) {
+    turned t;
+    const pid p = t.spawn(as_process(
+        [](routine_self& me) -> routine {
+            for (;;) (void)co_await me.receive();
+        },
+        {.most = 1}));
+    EXPECT_EQ(t.all.send(p, 1), send_answer::accepted);
+    EXPECT_EQ(t.all.send(p, 2), send_answer::full);
 }
 
 }  // namespace

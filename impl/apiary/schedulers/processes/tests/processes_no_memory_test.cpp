@@ -9,8 +9,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -18,6 +20,8 @@
 #include <vector>
 
 #include <apiary/testing/allocation_sweep.hpp>
+
+#include "turned.hpp"
 
 namespace {
 
@@ -29,8 +33,23 @@ using apiary::payload;
 using apiary::pid;
 using apiary::send_answer;
 
-// The policy that ships, but each event and each frame is an object of the heap, and the table grows by one place at a time.
-struct heap_events : apiary::real_sync {};
+// The policy that ships, but each event and each frame is an object of the heap, and the table grows by one place at
+// a time. It counts those objects, so that none is forgotten.
+struct heap_events : apiary::real_sync {
+    static inline std::atomic<int> living = 0;
+
+    template <class T, class... Args>
+    static T* create(Args&&... args) {
+        T* const made = apiary::real_sync::create<T>(std::forward<Args>(args)...);
+        ++living;
+        return made;
+    }
+    template <class T>
+    static void destroy(T* p) noexcept {
+        --living;
+        apiary::real_sync::destroy(p);
+    }
+};
 
 }  // namespace
 
@@ -252,6 +271,7 @@ struct run_of_processes {
     }
     std::string wrong() const {
         std::string wrong = books.adds_up();
+        if (heap_events::living != 0) wrong += std::to_string(heap_events::living) + " events or timers are forgotten\n";
         if (stopped && !over) wrong += "the stop is not over\n";
         if (living != 0) wrong += "some live\n";
         if (stopped && static_cast<int>(dead_letters) != told) wrong += "dead letters are not counted\n";
@@ -266,6 +286,303 @@ struct run_of_processes {
 
 TEST(processes_no_memory, each_allocation_of_a_run_may_fail) {
     apiary::fail_each_allocation<run_of_processes>({"processes: no memory to tell a process what it was promised"});
+}
+
+// ---- one operation without memory, its workers in the hand of the test
+
+using turned = apiary::basic_turned<heap_events>;
+using events = apiary::basic_event_batch<heap_events>;
+using output = apiary::basic_step_output<heap_events>;
+using apiary::process_end;
+
+struct acts : process {
+    explicit acts(std::function<void(events&, output&)> f) : step_(std::move(f)) {}
+    init_answer init(context&, std::string_view, payload) override { return init_answer::ready; }
+    void step(events& batch, output& out) override { step_(batch, out); }
+    const std::function<void(events&, output&)> step_;
+};
+std::unique_ptr<process> acting(std::function<void(events&, output&)> f) { return std::make_unique<acts>(std::move(f)); }
+void ignore(events& batch) {
+    while (batch.next() != nullptr) {
+    }
+}
+constexpr std::uint32_t nothing = 1;  // a command that nobody completes
+apiary::basic_process_config<heap_events> with_nothing() { return {.handlers = {{nothing, [](auto&, command&&) {}}}}; }
+
+// Runs f, in which the n-th allocation fails. True: it had so many.
+template <class F>
+bool without_the_nth(std::int64_t n, F f) {
+    apiary::detail::later_ones_fail = false;
+    apiary::detail::allocations_left = n;
+    f();
+    return apiary::detail::allocations_left.exchange(apiary::detail::none_fails) <= 0;
+}
+// For each n in turn, until f has fewer allocations; f gets a scheduler of its own and makes itself what is to fail.
+template <class F>
+void each_in_turn(F f) {
+    std::int64_t n = 1;
+    while (f(n)) ++n;
+    EXPECT_GT(n, 1) << "it allocates nothing";
+    EXPECT_EQ(heap_events::living, 0) << "events or timers are forgotten";
+}
+
+TEST(no_memory_set, has_what_it_had_when_it_cannot_grow) {
+    each_in_turn([](std::int64_t n) {
+        apiary::growing_set<std::uint64_t> set;
+        for (std::uint64_t i = 0; i != set.few; ++i) set.add(i);
+        bool added = false;
+        const bool failed = without_the_nth(n, [&] { added = attempt([&] { set.add(set.few); }); });
+        EXPECT_NE(added, failed);
+        for (std::uint64_t i = 0; i != set.few; ++i) EXPECT_NE(set.find(i), nullptr) << i << " is lost";
+        EXPECT_EQ(set.find(set.few) != nullptr, added);
+        for (std::uint64_t i = 0; i != set.few; ++i) EXPECT_TRUE(set.erase(i));
+        EXPECT_EQ(set.empty(), !added);
+        return failed;
+    });
+}
+
+TEST(no_memory_table, a_chunk_for_which_there_was_none_leaves_no_hole) {
+    using core = apiary::process_core<heap_events>;
+    apiary::process_table<core::place, heap_events, 3> table;
+    EXPECT_TRUE(without_the_nth(1, [&] { EXPECT_FALSE(attempt([&] { (void)table.acquire(nullptr); })); }));
+    core::place* const p = table.acquire(nullptr);
+    ASSERT_NE(p, nullptr);
+    EXPECT_EQ(p->index, 0U);
+    EXPECT_EQ(table.find(0), p);
+    int places = 0;
+    table.each([&](core::place&) { ++places; });
+    EXPECT_EQ(places, 1);
+}
+
+TEST(no_memory_processes, a_spawn_says_that_it_has_failed_and_is_counted_nowhere) {
+    each_in_turn([](std::int64_t n) {
+        turned t;
+        auto body = acting([](events& batch, output&) { ignore(batch); });
+        apiary::spawn_answer said;
+        const bool failed = without_the_nth(n, [&] { said = t.all.spawn(std::move(body)); });
+        EXPECT_EQ(said.error, failed ? apiary::spawn_error::failed : apiary::spawn_error::none);
+        EXPECT_EQ(said.thrown != nullptr, failed);
+        EXPECT_EQ(t.all.counters().living, failed ? 0U : 1U);
+        return failed;
+    });
+}
+
+// A receiver gets a watch, a request, a message and another request, and one of the four allocations by which it notes
+// these fails. `killed`: it has been killed before all that.
+void requests_are_told(bool killed) {
+    using apiary::detail::allocations_left, apiary::detail::none_fails;
+    for (std::int64_t n = 1; n != 5; ++n) {
+        turned t;
+        int told = 0, ended = -1;
+        const pid receiver = t.spawn(acting([](events& batch, output&) { ignore(batch); }));
+        t.turns();
+        (void)t.spawn(acting([&, begun = false](events& batch, output& out) mutable {
+            while (event* e = batch.next()) {
+                if (e->type == event_type::ended) ended = static_cast<int>(*e->data.get<process_end>());
+                if (e->type != event_type::completed) continue;
+                EXPECT_EQ(e->error, apiary::yield_error::no_answer);
+                ++told;
+            }
+            if (std::exchange(begun, true)) return;
+            if (killed) (void)t.all.kill(receiver);
+            EXPECT_EQ(out.watch(receiver), send_answer::accepted);
+            EXPECT_EQ(out.request(receiver, 1, 1), send_answer::accepted);
+            EXPECT_EQ(out.send(receiver, 2), send_answer::accepted);
+            EXPECT_EQ(out.request(receiver, 3, 3), send_answer::accepted);
+            allocations_left = n;  // the receiver's, which may run in the same turn
+        }));
+        t.turns();
+        EXPECT_LE(allocations_left.exchange(none_fails), 0);
+        EXPECT_FALSE(t.all.lives(receiver));
+        EXPECT_EQ(ended, static_cast<int>(killed ? process_end::killed : process_end::threw));
+        EXPECT_EQ(told, 2) << "of two requests that nobody answers";
+        EXPECT_EQ(t.all.counters().dead_letters, 3U);
+        EXPECT_EQ(t.all.counters().exceptions, killed ? 0U : 1U);
+    }
+    EXPECT_EQ(heap_events::living, 0) << "events are forgotten";
+}
+
+TEST(no_memory_processes, one_that_cannot_note_what_has_come_ends_and_those_that_asked_are_told) {
+    requests_are_told(false);
+}
+
+TEST(no_memory_processes, one_that_is_killed_and_cannot_note_what_has_come_tells_those_that_asked) {
+    requests_are_told(true);
+}
+
+// It blocks, and is woken by a completion that it has not called for: a message that came before that has to wait.
+TEST(no_memory_processes, one_that_cannot_keep_its_messages_ends) {
+    each_in_turn([](std::int64_t n) {
+        turned t(1, with_nothing());
+        const pid p = t.spawn(acting([](events& batch, output& out) {
+            ignore(batch);
+            out.call(nothing, 1);
+            out.block();
+        }));
+        t.turns();
+        EXPECT_EQ(t.all.send(p, 1), send_answer::accepted);
+        EXPECT_EQ(t.all.complete_yield(p, 2), send_answer::accepted);
+        const bool failed = without_the_nth(n, [&] { EXPECT_TRUE(t.turn()); });
+        EXPECT_EQ(t.all.lives(p), !failed);
+        EXPECT_EQ(t.all.counters().exceptions, failed ? 1U : 0U);
+        EXPECT_EQ(t.all.counters().dead_letters, failed ? 1U : 0U);
+        return failed;
+    });
+}
+
+TEST(no_memory_processes, one_that_cannot_call_for_what_it_says_ends_and_forgets_nothing) {
+    each_in_turn([](std::int64_t n) {
+        turned t(1, with_nothing());
+        int steps = 0;
+        const pid p = t.spawn(acting([&](events& batch, output& out) {
+            ignore(batch);
+            if (steps++ != 0) return;
+            out.sleep(0, 1);
+            out.sleep(3'600'000'000'000, 2);
+            out.call(nothing, 3);
+            out.block();
+        }));
+        const bool failed = without_the_nth(n, [&] { EXPECT_TRUE(t.turn()); });
+        EXPECT_EQ(t.all.lives(p), !failed);
+        EXPECT_EQ(t.all.counters().exceptions, failed ? 1U : 0U);
+        t.turns();
+        EXPECT_EQ(steps, failed ? 1 : 2);
+        return failed;
+    });
+}
+
+// Two that are linked by the second try end together.
+TEST(no_memory_processes, a_link_for_which_there_was_none_is_not_made_and_can_be_made_later) {
+    each_in_turn([](std::int64_t n) {
+        turned t;
+        const pid other = t.spawn(acting([](events& batch, output&) { ignore(batch); }));
+        t.turns();
+        bool failed = false;
+        const pid p = t.spawn(acting([&, begun = false](events& batch, output& out) mutable {
+            ignore(batch);
+            if (std::exchange(begun, true)) return;
+            bool made = false;
+            failed = without_the_nth(n, [&] { made = attempt([&] { (void)out.link(other); }); });
+            EXPECT_NE(made, failed);
+            EXPECT_EQ(out.link(other), send_answer::accepted);
+        }));
+        t.turns();
+        EXPECT_EQ(t.all.kill(other), send_answer::accepted);
+        t.turns();
+        EXPECT_FALSE(t.all.lives(p)) << "it was told that it is linked, and lives on";
+        return failed;
+    });
+}
+
+TEST(no_memory_processes, the_messages_of_one_that_cannot_note_them_are_in_the_sum_of_the_report) {
+    turned t;
+    const pid p = t.spawn(acting([](events&, output&) {}));
+    t.turns();
+    EXPECT_EQ(t.all.send(p, 1), send_answer::accepted);
+    t.all.request_stop();
+    EXPECT_TRUE(without_the_nth(1, [&] { EXPECT_TRUE(t.turn()); }));
+    EXPECT_TRUE(t.all.lives(p));
+    EXPECT_EQ(t.all.report().undelivered, 1U);
+}
+
+TEST(no_memory_processes, an_entry_of_the_report_for_which_there_was_none_is_counted) {
+    turned t;
+    const pid p = t.spawn(acting([](events& batch, output&) { ignore(batch); }));
+    t.turns();
+    t.all.request_stop();
+    EXPECT_EQ(t.all.kill(p), send_answer::accepted);
+    EXPECT_TRUE(without_the_nth(1, [&] { EXPECT_TRUE(t.turn()); }));
+    EXPECT_FALSE(t.all.lives(p));
+    const auto report = t.all.report();
+    EXPECT_EQ(report.unlisted, 1U);
+    EXPECT_TRUE(report.forced.empty());
+}
+
+TEST(no_memory_processes, a_look_that_could_not_be_answered_says_so) {
+    turned t(1, with_nothing());
+    const pid p = t.spawn(acting([](events& batch, output& out) {
+        ignore(batch);
+        for (const std::uint64_t tag : {1U, 2U}) out.call(nothing, tag);
+        out.block();
+    }));
+    t.turns();
+    apiary::process_view seen;
+    std::thread looks([&] { seen = t.all.look(p, 3'600'000'000'000); });
+    while (t.state(p) == apiary::process_state::blocked) std::this_thread::yield();
+    EXPECT_TRUE(without_the_nth(1, [&] { EXPECT_TRUE(t.turn()); }));
+    looks.join();
+    EXPECT_TRUE(seen.lives);
+    EXPECT_FALSE(seen.told);
+    EXPECT_TRUE(seen.calls.empty());
+}
+
+// The children end by the cancel, which needs no memory.
+TEST(no_memory_processes, a_supervisor_that_cannot_kill_its_children_cancels_them) {
+    turned t;
+    int cancelled = 0;
+    const auto make = [&] {
+        return acting([&](events& batch, output& out) {
+            while (const event* e = batch.next())
+                if (e->type == event_type::cancel) ++cancelled, out.finish();
+        });
+    };
+    const pid s = t.spawn(std::make_unique<apiary::basic_supervisor<heap_events>>(
+        std::vector<apiary::basic_supervisor<heap_events>::child>{{make}}));
+    t.turns();
+    EXPECT_EQ(t.all.kill(s), send_answer::accepted);
+    EXPECT_TRUE(without_the_nth(1, [&] { EXPECT_TRUE(t.turn()); }));
+    EXPECT_FALSE(t.all.lives(s));
+    t.turns();
+    EXPECT_EQ(cancelled, 1);
+    EXPECT_EQ(t.all.counters().living, 0U);
+}
+
+TEST(no_memory_processes, a_routine_that_cannot_keep_a_message_ends_and_the_message_is_a_dead_letter) {
+    each_in_turn([](std::int64_t n) {
+        turned t;
+        int got = 0;
+        const pid p = t.spawn(apiary::as_process<heap_events>([&](routine_self& me) -> routine {
+            for (;;) {
+                (void)co_await me.receive();
+                ++got;
+            }
+        }));
+        t.turns();
+        for (int i = 0; i != 3; ++i) EXPECT_EQ(t.all.send(p, i), send_answer::accepted);
+        const bool failed = without_the_nth(n, [&] { EXPECT_TRUE(t.turn()); });
+        EXPECT_EQ(t.all.lives(p), !failed);
+        EXPECT_EQ(t.all.counters().dead_letters, failed ? 3U : 0U);
+        EXPECT_EQ(got, failed ? 0 : 3);
+        return failed;
+    });
+}
+
+TEST(no_memory_processes, a_completion_that_was_made_before_and_finds_nobody_is_not_forgotten) {
+    {
+        turned t;
+        EXPECT_EQ(t.all.complete({}, t.all.make_completion(1)), send_answer::no_such_process);
+        EXPECT_EQ(t.all.complete(pid::of(7, 1), t.all.make_completion(1)), send_answer::no_such_process);
+        const pid p = t.spawn(acting([](events&, output& out) { out.finish(); }));
+        t.turns();
+        EXPECT_EQ(t.all.complete(p, t.all.make_completion(1)), send_answer::completing);
+        EXPECT_EQ(t.all.counters().late_completions, 3U);
+    }
+    EXPECT_EQ(heap_events::living, 0);
+}
+
+// It sleeps for ever, and is killed: its timer goes with its worker.
+TEST(no_memory_processes, a_timer_that_is_left_at_the_end_is_not_forgotten) {
+    {
+        turned t;
+        const pid p = t.spawn(acting([](events& batch, output& out) {
+            ignore(batch);
+            out.sleep(3'600'000'000'000, 1);
+            out.block();
+        }));
+        t.turns();
+        EXPECT_EQ(t.all.kill(p), send_answer::accepted);
+    }
+    EXPECT_EQ(heap_events::living, 0);
 }
 
 }  // namespace

@@ -152,6 +152,8 @@ TEST(processes_stop, cancels_and_forces_at_its_deadline_though_another_thread_jo
         const auto made = all.spawn(std::make_unique<acting>([](event_batch&, step_output& out) { out.finish(); }));
         return made.error == spawn_error::stopping;
     });
+    all.request_stop();
+    wait_for([&] { return cancelled == 1; });
     const auto report = all.stop(10'000'000);
     EXPECT_TRUE(report.over);
     EXPECT_EQ(report.forced.size(), 1U);
@@ -290,7 +292,7 @@ TEST(processes_stop, the_destructor_waits_for_a_step_that_outlasts_its_stop) {
     EXPECT_TRUE(returned);
 }
 
-// Behind the last count the scheduler may be gone.
+// After the last count the scheduler may be gone.
 TEST(processes_stop, a_place_is_given_back_while_its_process_is_counted) {
     basic_processes<observed> all({.workers = 1});
     std::vector<std::uint64_t> living;
