@@ -58,12 +58,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     argument_kinds.repeatable(parser, "--scenario", "NAME", "only this (repeatable)")
     parser.add_argument("--plan", default="gate", help="which points (default those of gate)")
     parser.add_argument("--rounds", type=argument_kinds.count, default=ROUNDS, metavar="N", help=f"of some pairs each (default {ROUNDS})")
-    parser.add_argument("--block-ms", type=argument_kinds.block_ms, metavar="MS", help="length of a block (default: the plan's)")
     parser.add_argument("--repeat", type=argument_kinds.count, default=1, metavar="N", help="race N times; the verdicts at the end")
-    parser.add_argument("--workers", type=argument_kinds.workers, default=2, metavar="N", help="worker threads (default 2)")
-    parser.add_argument("--placement", help="free or one_cpu (default: the plan's)")
-    parser.add_argument("--seed", type=argument_kinds.seed, help="of order, plans and padding (default: random, recorded)")
-    parser.add_argument("--timeout", type=argument_kinds.seconds, metavar="S", help="for one run, before it counts as hung")
+    race.conditions(parser)
 
 
 HEAD = ["point", "metric", "NEW / OLD:n", "95 % interval:n", "margin:n", "verdict", "note"]

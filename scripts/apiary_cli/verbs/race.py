@@ -58,6 +58,15 @@ SHORT_PROOF_BUDGETS, SHORT_STRESS_SECONDS = ("60000x", "4s"), 1.0
 TINT = {"good": "green", "note": "yellow", "bad": "red"}
 
 
+def conditions(parser: argparse.ArgumentParser) -> None:
+    """Under which points are raced: for every verb that races them."""
+    parser.add_argument("--block-ms", type=argument_kinds.block_ms, metavar="MS", help="length of a block (default: the plan's)")
+    parser.add_argument("--workers", type=argument_kinds.workers, default=2, metavar="N", help="worker threads (default 2)")
+    parser.add_argument("--placement", help="free or one_cpu (default: the plan's)")
+    parser.add_argument("--seed", type=argument_kinds.seed, help="of order, plans and padding (default: random, recorded)")
+    parser.add_argument("--timeout", type=argument_kinds.seconds, metavar="S", help="for one run, before it counts as hung")
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="the plan quick, after a short proof and stress")
     parser.add_argument("--plan", metavar="PLAN", help="one of the above (default quick)")
@@ -71,11 +80,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=argument_kinds.count, metavar="N", help="instead of the plan's number")
     parser.add_argument("--limit", type=argument_kinds.minutes, metavar="MINUTES",
                         help="no round beyond the plan's least_rounds begins after this (default: the plan's limit; none with --rounds)")
-    parser.add_argument("--block-ms", type=argument_kinds.block_ms, metavar="MS", help="length of a block (default: the plan's)")
-    parser.add_argument("--workers", type=argument_kinds.workers, default=2, metavar="N", help="worker threads (default 2)")
-    parser.add_argument("--placement", help="free or one_cpu (default: the plan's)")
-    parser.add_argument("--seed", type=argument_kinds.seed, help="of order, plans and padding (default: random, recorded)")
-    parser.add_argument("--timeout", type=argument_kinds.seconds, metavar="S", help="for one run, before it counts as hung")
+    conditions(parser)
     parser.add_argument("--repeats", type=argument_kinds.several, default=rounds.REPEATS, metavar="N",
                         help=f"how often a disturbed round is run again (default {rounds.REPEATS})")
     parser.add_argument("--no-build", action="store_true",
