@@ -1,6 +1,5 @@
-// processes on the virtual machine: the programs of bench/scenarios that exchange messages.
-#include <apiary/schedulers/processes/process_core.hpp>
-#include <apiary/schedulers/processes/process_output.hpp>
+// processes on the virtual machine, whole: the programs of bench/scenarios that exchange messages.
+#include <apiary/schedulers/processes/processes.hpp>
 
 #include "scenarios/msg_crowds.hpp"
 #include "scenarios/msg_pairs.hpp"
@@ -11,7 +10,7 @@ namespace apiary::virt {
 namespace {
 
 using S = virtual_sync;
-using core = process_core<S>;
+using scheduler_type = basic_processes<S>;
 using base = basic_process<S>;
 using bench::letter;
 
@@ -23,7 +22,7 @@ public:
     static constexpr std::string_view name = "processes";
     static std::string version() { return "virtual"; }
     explicit runtime(unsigned) {}
-    explicit runtime(core& c) : core_(&c) {}
+    explicit runtime(scheduler_type& s) : all_(&s) {}
 
     using address = pid;
     class self {
@@ -58,7 +57,7 @@ public:
     };
     template <class P>
     void begin(P process) {
-        (void)core_->spawn(std::make_unique<body<P>>(std::move(process)));
+        (void)all_->spawn(std::make_unique<body<P>>(std::move(process)));
     }
 
 private:
@@ -89,7 +88,7 @@ private:
         bool begun_ = false, has_more_ = false;
     };
 
-    core* core_ = nullptr;
+    scheduler_type* all_ = nullptr;
 };
 
 }  // namespace
@@ -140,13 +139,7 @@ measured run(machine& m, unsigned workers, std::map<std::string, std::uint64_t> 
     options.params = std::move(params);
     const Program program(options);
     const made<operation> all;
-    const made<core> scheduler(workers, basic_process_config<S>{});
-    team threads(workers, [c = scheduler.get()](unsigned i) {
-        core::worker_type* const w = c->crew().table()[i];
-        S::set_current(w);
-        w->run();
-        S::set_current<core::worker_type>(nullptr);
-    });
+    const made<scheduler_type> scheduler(basic_process_config<S>{.workers = workers});
     runtime outside(*scheduler);
     const auto once = [&] {
         all->open(program.ends());
@@ -157,9 +150,7 @@ measured run(machine& m, unsigned workers, std::map<std::string, std::uint64_t> 
     const stopwatch watch(m);
     once();
     measured result = watch.stop(program.units());
-    scheduler->close_the_door();
-    (void)scheduler->wait_until(S::forever);
-    threads.join();
+    scheduler->join();
     return result;
 }
 
