@@ -294,13 +294,15 @@ class Tries(unittest.TestCase):
         self.assertIn("halt_on_error=1", specs[2].env["TSAN_OPTIONS"])
         self.assertEqual(len(self.run_against(done(0), known=known, explained=True)[1]), 1)
 
-    def test_a_hang_counts_only_when_the_unmutated_program_is_ten_times_as_fast(self) -> None:
+    def test_a_hang_counts_only_when_the_unmutated_program_is_five_times_as_fast(self) -> None:
         hung = done(-9, seconds=5, timed_out=True)
-        killed, specs = self.run_against(hung, done(0, seconds=0.5))
+        killed, specs = self.run_against(hung, done(0, seconds=1))
         self.assertEqual((killed.verdict, killed.how), ("killed", "hung"))
         self.assertGreaterEqual(specs[0].timeout, logic_run.LEAST_LIMIT)
-        self.assertEqual(self.run_against(hung, done(0, seconds=0.6), done(0))[0].verdict, "survived")
+        self.assertEqual(self.run_against(hung, done(0, seconds=1.1), done(0))[0].verdict, "survived")
         self.assertEqual(logic_run.limit(logic_run.Tried(3.0, frozenset())), 30.0)
+        slow = {TEST: logic_run.Tried(1.0, frozenset({0}))}
+        self.assertEqual(self.run_against(hung, done(0, seconds=1.3), known=slow)[0].verdict, "killed", "slower today by a third")
 
     def test_the_tests_of_a_program_are_asked_together_and_a_kill_is_of_one_alone(self) -> None:
         tests = [logic_run.Killer(Path("/p_test"), name) for name in ("s.a", "s.b", "s.c")]

@@ -621,6 +621,22 @@ TEST(selecting, an_arm_that_could_be_had_when_another_had_won_takes_nothing) {
     the_time_was_first<values::receive_call>(c, [](void* of) { return static_cast<values*>(of)->receive(); }, &c.of, 1);
 }
 
+plain_coroutine<> selects_either(coroutine_place<>, permits& one, permits& other) {
+    auto r = co_await apiary::select(one.acquire_permit(), other.acquire_permit());
+    (void)r;
+}
+
+TEST(selecting, the_frame_that_goes_with_a_permit_of_its_second_arm_gives_it_back) {
+    apiary::resume_later home;
+    permits one(0), other(0);
+    const auto waiting = selects_either({home}, one, other);
+    other.release(1);
+    home.waiting.clear();
+    waiting.frame.destroy();
+    EXPECT_TRUE(other.try_acquire());
+    EXPECT_FALSE(one.try_acquire());
+}
+
 // Guards as values: what is assigned over is given back, what is moved from holds nothing, and a self-move changes
 // nothing.
 template <class Guard, class Take, class Free>

@@ -249,6 +249,56 @@ TEST(epoll_driver, refuses_a_closed_descriptor_whose_number_it_has_watched_befor
     EXPECT_EQ(driver.watch(closed, {}), watch_result::bad_descriptor);
 }
 
+TEST(epoll_driver, knows_no_source_that_it_does_not_watch) {
+    epoll_driver driver;
+    noted lowest(0), higher(5);
+    for (noted* unknown : {&lowest, &higher}) {
+        EXPECT_FALSE(driver.rewatch(*unknown, {}));
+        EXPECT_FALSE(driver.unwatch(*unknown));
+    }
+    const pipe_ends p;
+    noted source(p.read), other(p.read);
+    ASSERT_EQ(driver.watch(source, {}), watch_result::watched);
+    EXPECT_FALSE(driver.rewatch(other, {.read = false, .write = false})) << "the descriptor is another's";
+    p.put();
+    driver.poll();
+    EXPECT_EQ(source.told.size(), 1U);
+    EXPECT_TRUE(driver.unwatch(source));
+}
+
+struct counted_guest final : apiary::guest_core {
+    void wait(std::int64_t) noexcept override { ++calls; }
+    void poll() noexcept override { ++calls; }
+    void wake() noexcept override { ++calls; }
+    int calls = 0;
+};
+
+TEST(epoll_driver, calls_a_guest_until_its_worker_ends_and_leaves_the_users_thread_as_it_is) {
+    std::thread([] {
+        constexpr int usual = 50'000;
+        (void)::prctl(PR_SET_TIMERSLACK, usual, 0, 0, 0);
+        const int at_first = ::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+        epoll_driver driver;
+        counted_guest guest;
+        driver.host(guest);
+        driver.poll();
+        driver.wait(real_sync::now_ns());
+        EXPECT_EQ(guest.calls, 2);
+        EXPECT_EQ(::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), at_first);
+        driver.end_sources();
+        EXPECT_EQ(driver.watched(), 0U);
+        driver.wake();
+        driver.poll();
+        driver.wait(real_sync::now_ns());
+        EXPECT_EQ(guest.calls, 2) << "neither waited in nor woken any more";
+        EXPECT_EQ(::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), at_first == usual ? 1 : at_first) << "the next worker's own";
+        const pipe_ends p;
+        noted source(p.read);
+        EXPECT_EQ(driver.watch(source, {}), watch_result::watched) << "which may have sources";
+        EXPECT_TRUE(driver.unwatch(source));
+    }).join();
+}
+
 TEST(epoll_driver, has_forgotten_a_source_before_it_says_farewell) {
     epoll_driver driver;
     const pipe_ends p, q;

@@ -109,6 +109,14 @@ TEST(idle_sets, name_as_many_workers_as_they_say) {
     EXPECT_EQ(pairs::within(3), 1U);
 }
 
+TEST(idle_sets, call_for_no_wake_while_all_workers_run) {
+    pairs sets;
+    for (unsigned w = 0; w != pairs::max_workers; ++w) (void)sets.join(w);
+    EXPECT_FALSE(sets.calls_for_a_wake());
+    sets.of(3).announce_sleep(pairs::within(3), false);
+    EXPECT_TRUE(sets.calls_for_a_wake());
+}
+
 TEST(idle_sets, of_few_workers_use_one_word) {
     pairs sets;
     for (unsigned w : {0U, 1U}) sets.join(w);

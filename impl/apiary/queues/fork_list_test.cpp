@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <random>
@@ -61,6 +62,28 @@ TEST_F(fork_list, a_joiner_that_sleeps_is_told_of_an_offer_once) {
 TEST_F(fork_list, behind_the_end_no_wait_begins) {
     EXPECT_FALSE(thief.end(stolen, false, before));
     EXPECT_FALSE(list::wait_begins(stolen, seen));
+}
+
+struct two_bits {
+    static constexpr unsigned tag_bits = 2;
+};
+
+// A joiner knows an offer of its job by it; 0 is a worker's own work.
+TEST(fork_list_tags, of_one_visit_is_not_that_of_the_next_and_never_0) {
+    apiary::fork_list<apiary::real_sync, two_bits> visitor;
+    std::vector<std::uint64_t> tags;
+    for (int i = 0; i != 7; ++i) {
+        job stolen, own;
+        stolen.begin_progress();
+        const auto before_it = visitor.begin(stolen, 1, 0);
+        visitor.push(own);
+        ASSERT_TRUE(visitor.hand_out());
+        tags.push_back(visitor.tag(visitor.look()));
+        EXPECT_EQ(list::held_or_over(stolen).tag(), tags.back());
+        ASSERT_TRUE(visitor.take_back(own));
+        EXPECT_FALSE(visitor.end(stolen, false, before_it));
+    }
+    EXPECT_EQ(tags, (std::vector<std::uint64_t>{1, 2, 3, 1, 2, 3, 1}));
 }
 
 TEST(fork_list_of_three, hands_out_each_job_once_the_oldest_first) {
