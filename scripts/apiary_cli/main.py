@@ -23,8 +23,8 @@ from .base.say import Progress
 from .verbs import completion, setup
 
 VERBS = ("setup", "build", "check", "prove", "mutate", "museum", "stress", "race", "compare", "qualify", "tune", "exact",
-         "virtual", "report", "nightly", "doctor", "completion", "clean")
-DECIDES = ("check", "prove", "mutate", "museum", "stress", "race", "compare", "qualify", "tune", "exact", "virtual", "nightly",
+         "virtual", "hunt", "report", "nightly", "doctor", "completion", "clean")
+DECIDES = ("check", "prove", "mutate", "museum", "stress", "race", "compare", "qualify", "tune", "exact", "virtual", "hunt", "nightly",
            "doctor")
 BARE = ("setup", "doctor", "clean")  # run without the libraries of scripts/requirements.txt
 LISTS = ("prove", "race")  # whose --list does, too
