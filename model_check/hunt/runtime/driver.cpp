@@ -129,6 +129,7 @@ private:
                 dup2(output_, 2);
             }
             alarm(asked_.limit);
+            unsetenv("APIARY_HUNT");  // what the program executes is no hunt of its own
             if (asked_.steps != 0) the_scheduler.most_steps = asked_.steps;
             the_scheduler.begin(seed, w, length);
             std::snprintf(report->strategy, sizeof report->strategy, "%s", the_scheduler.plan.name());

@@ -24,8 +24,6 @@ namespace {
         if (here) refuse(here, #name);            \
         outside;                                  \
     }
-REFUSED(fork, () noexcept, return static_cast<int>(machine::answered(machine::call(SYS_fork))))
-REFUSED(vfork, () noexcept, return static_cast<int>(machine::answered(machine::call(SYS_fork))))
 REFUSED(pthread_cancel, (pthread_t), return ENOSYS)
 REFUSED(pthread_kill, (pthread_t, int) noexcept, return ENOSYS)
 REFUSED(pthread_setcanceltype, (int, int*), return 0)

@@ -93,10 +93,11 @@ void scheduler::make_runnable(thread& t) {
     --on_files_;
 }
 
-// A deadline that comes while another thread could run is early: no machine has to be so slow.
-void scheduler::wake_due() {
+// A deadline that comes while another thread could run is early, since no machine has to be so slow; not so if all that others do
+// is to spin.
+void scheduler::wake_due(bool only_spinning) {
     bool early = false;
-    for (const thread* t : threads) early |= t->runnable && !t->ended;
+    for (const thread* t : threads) early |= !only_spinning && t->runnable && !t->ended;
     next_deadline_ = forever;
     for (file_timer& timer : timers) {
         std::uint64_t expirations = 0;
@@ -113,6 +114,7 @@ void scheduler::wake_due() {
         }
         t->timed_out = true;
         if (early) ++report->early_ends;
+        quiet_ = 0;
         make_runnable(*t);
     }
 }
@@ -161,7 +163,7 @@ thread& scheduler::pick(thread& me) {
         bool woken = false;
         for (thread* t : threads) woken |= t->runnable;
         if (woken || next_deadline_ != forever) continue;
-        if (on_files_ != 0 && tries < 20) {  // another process may write
+        if (on_files_ != 0 && (has_children || tries < 20)) {  // another process may write
             look_at_files(100);
             continue;
         }
@@ -202,6 +204,10 @@ void scheduler::point(thread& t, const char* what, std::uintptr_t place, std::ui
         } else if (step - turn_began_ > longest_turn) {  // every thread runs at last
             spins = true;
             turn_began_ = step;
+        }
+        if (quiet_ > spinning && next_deadline_ != forever) {  // they wait for the thread that sleeps
+            if (now < next_deadline_) now = next_deadline_;
+            wake_due(true);
         }
         if (spins && plan.patient && now >= next_deadline_) wake_due();  // a loop that polls the clock goes on, too
         switch (plan.how) {

@@ -59,7 +59,8 @@ struct file_timer {
 class scheduler {
 public:
     own_vector<file_timer> timers;
-    bool active = false;  // a run is under way
+    bool active = false;        // a run is under way
+    bool has_children = false;  // processes that the program forked: they may write what a thread waits for
     std::uint64_t now = 0;  // virtual nanoseconds
     std::uint64_t most_steps = 20'000'000;
     draws random;
@@ -93,11 +94,11 @@ private:
     void give_baton(thread& t);
     void take_baton(thread& t);
     void make_runnable(thread& t);
-    void wake_due();
+    void wake_due(bool only_spinning = false);
     bool look_at_files(int milliseconds);
     void fall(thread& t) { t.priority = --lowest_; }
 
-    static constexpr std::uint64_t most_quiet = 3'000'000, longest_turn = 5'000;
+    static constexpr std::uint64_t most_quiet = 3'000'000, longest_turn = 5'000, spinning = 5'000;
 
     std::uint64_t next_deadline_ = forever;
     std::uint64_t quiet_ = 0;  // operations since any thread last changed anything

@@ -1,6 +1,7 @@
 // thread_calls: threads begin, end, and are joined. Each is a real one with a stack at the same address in each run.
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "machine.hpp"
 #include "scheduler.hpp"
@@ -14,6 +15,7 @@ constexpr std::uint32_t most_threads = 65'000;  // the shadow has sixteen bits f
 constexpr std::size_t page = 4096;
 
 real_calls real;
+bool is_child = false;  // forked by the program
 pthread_key_t at_exit;
 std::uintptr_t next_stack = 0x300000000000;
 
@@ -39,6 +41,7 @@ void find_real_calls() {
     find(real.create, "pthread_create");
     find(real.join, "pthread_join");
     find(real.detach, "pthread_detach");
+    find(real.fork, "fork");
     pthread_key_create(&at_exit, last_function);
 }
 
@@ -48,8 +51,23 @@ using namespace apiary::hunt;
 
 extern "C" {
 
+// The child has one thread, the caller's, and is seen no more: it runs as by itself, and may start no other (below).
+pid_t fork() noexcept {
+    const call here("fork", CALLER);
+    const pid_t child = real.fork();
+    if (here) (child == 0 ? the_scheduler.active : the_scheduler.has_children) = child != 0;
+    is_child |= here && child == 0;
+    return child;
+}
+pid_t vfork() noexcept { return fork(); }
+
 int pthread_create(pthread_t* handle, const pthread_attr_t* given, void* (*function)(void*), void* argument) {
     const call here("thread starts", CALLER);
+    if (is_child) {
+        constexpr char said[] = "apiary hunt: not supported: a thread in a child that the program forked\n";
+        machine::call(SYS_write, 2, machine::word(said), sizeof said - 1);
+        machine::end(3);
+    }
     if (!here) return real.create(handle, given, function, argument);
     if (the_scheduler.threads.size() >= most_threads) {
         say("not supported: more than %u threads\n", most_threads);

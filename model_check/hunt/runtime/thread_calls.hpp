@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sys/types.h>
 
 namespace apiary::hunt {
 
@@ -9,6 +10,7 @@ struct real_calls {
     int (*create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
     int (*join)(pthread_t, void**);
     int (*detach)(pthread_t);
+    pid_t (*fork)();
 };
 void find_real_calls();
 

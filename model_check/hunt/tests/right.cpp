@@ -2,6 +2,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -100,6 +101,16 @@ void turns() {
         }
     };
     std::jthread a(take, 0), b(take, 1), c(take, 2);
+}
+
+// One thread sleeps and another spins until it has: time goes on for the sleeper.
+void spins_for_a_sleeper() {
+    std::atomic<bool> over{false};
+    std::jthread a([&] {
+        std::this_thread::sleep_for(2s);
+        over = true;
+    });
+    while (!over) std::this_thread::yield();
 }
 
 template <std::memory_order Order, bool Fence>
@@ -229,6 +240,27 @@ void hundred_threads() {
     assert(n == 100);
 }
 
+// As a death test does: a child that ends by itself, and its word through a pipe.
+void forks() {
+    std::mutex m;
+    int ends[2];
+    [[maybe_unused]] const int made = pipe(ends);
+    assert(made == 0);
+    std::jthread a([&] { std::lock_guard l(m); });
+    a.join();
+    const pid_t child = fork();
+    if (child == 0) {
+        std::lock_guard l(m);
+        _exit(write(ends[1], "x", 1) == 1 ? 7 : 8);
+    }
+    char c = 0;
+    int status = 0;
+    assert(read(ends[0], &c, 1) == 1 && c == 'x');
+    assert(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 }  // namespace
 
 const small_program right_programs[] = {
@@ -237,6 +269,7 @@ const small_program right_programs[] = {
     {"large_frees", large_frees},
     {"long_quiet_work", long_quiet_work},
     {"turns", turns},
+    {"spins_for_a_sleeper", spins_for_a_sleeper},
     {"dekker_seq_cst", dekker<std::memory_order_seq_cst, false>},
     {"dekker_fences", dekker<relaxed, true>},
     {"passing_by_fences", passing_by_fences},
@@ -244,5 +277,6 @@ const small_program right_programs[] = {
     {"atomic_wait", atomic_wait},
     {"timers_and_pipes", timers_and_pipes},
     {"hundred_threads", hundred_threads},
+    {"forks", forks},
     {nullptr, nullptr},
 };

@@ -1,0 +1,198 @@
+"""Programs linked with the hunt's runtime (model_check/hunt): what they are, how they are asked, and what they answered."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..base import proc
+from ..base.errors import Fault, USAGE
+from ..base.say import table
+
+SEED = re.compile(r"(\d+)(?::(\d+):([0-9a-f]{8}))?")
+SHOWN_ROWS, COLUMNS = 24, 4
+ORDERS = ("relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst")
+FIELDS = ("seed", "length", "kind", "status", "steps", "switches", "stale", "early", "threads", "hash", "strategy", "run", "seconds", "base")
+SUMMARY = ("runs", "seconds", "steps", "stale", "cuts", "failed", "accesses")
+
+
+@dataclass(frozen=True)
+class Seed:
+    """Where a hunt begins; with a length and a build: the one run to replay."""
+
+    first: int
+    length: int = 0
+    build: str = ""
+
+    @property
+    def replays(self) -> bool:
+        return bool(self.build)
+
+
+@dataclass
+class Found:
+    """What one process of a hunt wrote: the run that failed, if any, and what all runs came to."""
+
+    run: dict = field(default_factory=dict)
+    needs: str = ""
+    text: list[str] = field(default_factory=list)
+    output: list[str] = field(default_factory=list)
+    rows: list[dict] = field(default_factory=list)
+    summary: dict = field(default_factory=dict)
+
+
+def parse_seed(text: str) -> Seed | None:
+    found = SEED.fullmatch(text)
+    return Seed(int(found[1]), int(found[2] or 0), found[3] or "") if found and int(found[1]) < 2**62 else None
+
+
+def build_of(program: Path) -> str:
+    """A seed is of one build: another compiles to other operations."""
+    return hashlib.sha256(program.read_bytes()).hexdigest()[:8]
+
+
+def must_be_linked(name: str) -> Path:
+    path = Path(shutil.which(name) or name)
+    if not path.is_file():
+        raise Fault(f"there is no program {name}", "", "scripts/apiary hunt -- PROGRAM ARGUMENTS", USAGE)
+    content = path.read_bytes()
+    if b"libtsan.so" in content:
+        raise Fault(f"{name} is linked with ThreadSanitizer as well", "it needs libtsan.so, whose entry points come before the hunt's",
+                    "compile with -fsanitize=thread, but link without it (model_check/hunt/README.md)", USAGE)
+    if b"apiary_hunt_runtime" not in content:
+        raise Fault(f"{name} is not linked with the hunt's runtime", "", "CMake: apiary_hunt(TARGET); by hand: model_check/hunt/README.md",
+                    USAGE)
+    return path
+
+
+def uninstrumented(program: Path) -> list[str]:
+    """The program's own sources that were compiled without -fsanitize=thread, as their debugging information tells."""
+    if not shutil.which("readelf"):
+        return []
+    done = proc.run(["readelf", "--debug-dump=info", "--dwarf-depth=1", program], timeout=120)
+    names, name, producer = [], "", ""
+    for line in [*done.out.splitlines(), "DW_TAG_compile_unit"]:
+        if "DW_TAG_compile_unit" in line:
+            if name and "C++" in producer and "-fsanitize=thread" not in producer and "/hunt/runtime/" not in f"/{name}":
+                names.append(name)
+            name = producer = ""
+        elif "DW_AT_producer" in line:
+            producer = line
+        elif "DW_AT_name" in line and not name:
+            name = line.rpartition(": ")[2].strip()
+    return names
+
+
+def cases_of(program: Path, arguments: list[str]) -> list[str]:
+    """gtest's cases, each of which is hunted by itself; none: it is a plain main."""
+    if b"gtest_list_tests" not in program.read_bytes():
+        return []
+    done = proc.run([program, *arguments, "--gtest_list_tests"], timeout=60)
+    if not done.ok:
+        raise Fault(f"{program.name} --gtest_list_tests {done.how()}", done.err)
+    found, suite = [], ""
+    for line in done.out.splitlines():
+        word = line.split("#")[0].rstrip()
+        if word.startswith("  ") and suite:
+            found.append(suite + word.strip())
+        elif word.endswith("."):
+            suite = word
+    return [one for one in found if "DISABLED_" not in one]
+
+
+def read(text: str) -> Found:
+    found = Found()
+    for line in text.splitlines():
+        kind, *rest = line.split("\t")
+        if kind == "run":
+            found.run = dict(zip(FIELDS, rest))
+        elif kind == "needs":
+            found.needs = rest[0]
+        elif kind == "text":
+            found.text.append("\t".join(rest))
+        elif kind == "output":
+            found.output.append("\t".join(rest))
+        elif kind == "row":
+            found.rows.append(dict(zip(("step", "thread", "operation", "address", "place", "order", "value", "note"), rest)))
+        elif kind == "summary":
+            found.summary = dict(zip(SUMMARY, rest))
+    return found
+
+
+class Places:
+    """Places in the program, by addr2line: each is asked for once."""
+
+    def __init__(self, program: Path, base: int):
+        with program.open("rb") as binary:
+            moved = binary.read(18)[16] == 3  # ET_DYN: linked at 0
+        self.program, self.offset, self.known = program, base if moved else 0, {}
+
+    def learn(self, addresses: set[int]) -> None:
+        wanted = sorted(addresses - self.known.keys())
+        if not wanted or not shutil.which("addr2line"):
+            return
+        done = proc.run(["addr2line", "-Cfipae", self.program, *(hex(one - self.offset) for one in wanted)], timeout=120)
+        # Of what was inlined there, the innermost that is no header of the system's.
+        for address, part in zip(wanted, re.split(r"^0x[0-9a-f]+: ", done.out, flags=re.MULTILINE)[1:]):
+            frames = [line.removeprefix(" (inlined by) ").rpartition(" at ") for line in part.splitlines()]
+            frames = [frame for frame in frames if not frame[2].startswith("?")]
+            if frames:
+                function, _, place = next((frame for frame in frames if not frame[2].startswith("/usr/")), frames[0])
+                where = re.sub(r" \(discriminator.*", "", place)
+                self.known[address] = (os.path.basename(where), re.sub(r"\(.*", "", function)[:80] or "?")
+
+    def short(self, address: int) -> str:
+        return self.known.get(address, ("(library)", ""))[0]
+
+    def told(self, line: str) -> str:
+        found = re.fullmatch(r"( +(?:at|by)) 0x([0-9a-f]+)", line)
+        if not found:
+            return line
+        place, function = self.known.get(int(found[2], 16), ("(library)", f"0x{found[2]}"))
+        return f"{found[1]} {place}  {function}"
+
+
+def cell_of(row: dict, places: Places) -> str:
+    order = int(row["order"])
+    words = [row["operation"]]
+    if row["address"] != "0":
+        words.append(f"…{row['address'][-5:]}")
+    if order >= 0:
+        words.append(f"{'= ' if row['operation'] != 'fence' else ''}{int(row['value'], 16) if row['operation'] != 'fence' else ''}".strip())
+        words.append(ORDERS[order])
+    if row["note"]:
+        words.append(f"({row['note']})")
+    return " ".join(filter(None, [*words, places.short(int(row["place"], 16))]))
+
+
+def thread_table(rows: list[dict], places: Places) -> str:
+    """The last rows, a column for each thread; of many threads one column names them."""
+    last = rows[-SHOWN_ROWS:]
+    threads = sorted({int(row["thread"]) for row in last})
+    if len(threads) > COLUMNS:
+        return table(["step", "thread", "operation"], [[row["step"], row["thread"], cell_of(row, places)] for row in last], right={0, 1})
+    cells = [[row["step"], *(cell_of(row, places) if int(row["thread"]) == thread else "" for thread in threads)] for row in last]
+    return table(["step", *(f"thread {thread}" for thread in threads)], cells, right={0})
+
+
+def report(program: Path, found: Found) -> list[str]:
+    """What was found, where, and its last rows."""
+    places = Places(program, int(found.run["base"], 16))
+    text = "\n".join(found.text)
+    places.learn({int(one, 16) for one in re.findall(r"(?:at|by) 0x([0-9a-f]+)", text)}
+                 | {int(row["place"], 16) for row in found.rows[-SHOWN_ROWS:]})
+    lines = [places.told(line) for line in found.text]
+    if found.output:
+        lines += ["output, its end:", *(f"  {line}" for line in found.output[-12:])]
+    return [*lines, "", thread_table(found.rows, places)] if found.rows else lines
+
+
+def replay_line(program: str, arguments: list[str], found: Found, strategy: str) -> str:
+    seed = f"{found.run['seed']}:{found.run['length']}:{build_of(Path(program))}"
+    forced = [] if strategy == "portfolio" else ["--strategy", strategy]
+    return shlex.join(["scripts/apiary", "hunt", "--seed", seed, *forced, "--", program, *arguments])
