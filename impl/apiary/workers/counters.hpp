@@ -26,14 +26,13 @@ struct worker_counters {
     std::uint64_t timers_pending = 0;
 
     // Adds another worker's. Of the largest lateness the larger stays; kind and slot stay as they are.
-    worker_counters& operator+=(const worker_counters& c) {
+    void add(const worker_counters& c) {
         run += c.run, exceptions += c.exceptions, discarded += c.discarded, cancelled += c.cancelled;
         parked += c.parked, woken += c.woken, spurious += c.spurious;
         stolen += c.stolen, batches += c.batches, overflows += c.overflows;
         timers_fired += c.timers_fired, timer_lateness_ns += c.timer_lateness_ns;
         timer_lateness_max_ns = std::max(timer_lateness_max_ns, c.timer_lateness_max_ns);
         timers_pending += c.timers_pending;
-        return *this;
     }
 };
 

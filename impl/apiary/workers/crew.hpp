@@ -149,7 +149,7 @@ public:
     worker_counters counters() const {
         worker_counters all;
         all.kind = counted_as;
-        for (unsigned i = 0; i != table_.size(); ++i) all += table_[i]->counters();
+        for (unsigned i = 0; i != table_.size(); ++i) all.add(table_[i]->counters());
         return all;
     }
 
