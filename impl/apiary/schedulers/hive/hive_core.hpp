@@ -111,7 +111,7 @@ public:
     compute_crew_type& compute_crew() { return compute_; }
     worker_counters counters() const {
         worker_counters all = io_.counters();
-        return all += compute_.counters();
+        return all.add(compute_.counters());
     }
     const auto& io() const { return io_.table(); }
     const auto& compute() const { return compute_.table(); }
