@@ -111,7 +111,8 @@ public:
     compute_crew_type& compute_crew() { return compute_; }
     worker_counters counters() const {
         worker_counters all = io_.counters();
-        return all.add(compute_.counters());
+        all.add(compute_.counters());
+        return all;
     }
     const auto& io() const { return io_.table(); }
     const auto& compute() const { return compute_.table(); }

@@ -2,7 +2,8 @@
 //
 // When to use it. event and event_batch: in step(). The nodes: by the scheduler.
 // Threads. A node belongs to one thread or one mailbox at a time. A batch: the worker that runs the step.
-// Memory.  A node is a 64-byte block: of the pool that tasks have, or of the heap where a sanitizer or a checker watches.
+// Memory.  A node is a 64-byte block: from the pool of the tasks, or from the heap where a sanitizer or a checker
+//          watches.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +22,19 @@ enum class event_type : std::uint8_t {
     request,    // from(), data: a message whose sender waits for an answer to reply()
     completed,  // tag, error, data: what the process has called for is over
     cancel,     // the process shall end; it is told once
-    ended,      // from() has, which was watched; data: how, a process_end
-    kill,       // of the scheduler, as all below: no step is told of it
+    ended,      // the watched process from() has ended; data: how, a process_end
+    kill,       // for the scheduler, as all below: no step sees it
     watch,
     unwatch,
     link,
     unlink,
     linked_end,  // data: how
-    room,        // what it had sent to a full mailbox has been taken
-    look,        // data: whom to tell (process_view.hpp)
-    unanswered,  // tag: the receiver; call: the request. Told as the end of that request, if it is to that receiver
+    room,        // the message that the process had sent to a full mailbox has been taken
+    look,        // data: the question that its worker answers (process_view.hpp)
+    unanswered,  // tag: the receiver; call: the request. A step sees it as the end of that request
 };
 
-// Of the scheduler. A handler that fails in a way of its own says so in the data.
+// The scheduler's own errors. A handler that fails in a way of its own says so in the data.
 enum class yield_error : std::uint8_t {
     none,
     unknown_command,
@@ -43,22 +44,22 @@ enum class yield_error : std::uint8_t {
     timed_out,  // a routine's call_for
 };
 
-// Which request of which process: what an answer is for. A value. An answer that comes late is dropped and counted, unless another
-// call of that process has the tag by then: it ends that one.
+// Names a request and the process that sent it, for an answer. A value. An answer that comes late is dropped and
+// counted, unless another call of that process has the tag by then: it ends that one.
 struct reply_to {
     pid to;
     std::uint32_t tag = 0;
     constexpr bool operator==(const reply_to&) const = default;
 };
 
-// Of the scheduler: which sender waits until a message is taken.
+// For the scheduler: which kind of sender waits until a message is taken.
 enum class held_sender : std::uint8_t { none, process, thread };
 
 struct event {
     event_type type = event_type::cancel;
     yield_error error = yield_error::none;
     held_sender held = held_sender::none;
-    std::uint32_t call = 0;  // of a request; of a link or an unlink: which
+    std::uint32_t call = 0;  // the tag of a request; the name of a link
     std::uint64_t tag = 0;
     payload data;
 
@@ -116,7 +117,7 @@ public:
     using node = event_node<Sync>;
 
     event_list() = default;
-    // Of a chain that is linked newest first. Looks at each, which is in the cache only now.
+    // Takes a chain that is linked newest first. Visits each node, since this loads it into the cache anyway.
     template <class Visit>
     event_list(node* newest, Visit visit) {
         for (node* n = newest; n != nullptr;) {
@@ -173,10 +174,10 @@ private:
     node* newest_ = nullptr;  // read when oldest_ is not null
 };
 
-// How a batch has the cancel. What a step leaves of it as the last of others comes once more, alone.
+// Where a batch has the cancel. If a step leaves it there after other events, it comes once more, alone.
 enum class cancel_comes : std::uint8_t { not_now, last, alone };
 
-// The events since the last step: messages and completions, oldest first, then the cancel. All else that a step does
+// The events since the last step: messages and completions, oldest first, then the cancel. Whatever else a step does
 // not take out of it is a dead letter when the step returns.
 template <class Sync>
 class basic_event_batch {

@@ -1,10 +1,11 @@
 // growing_set: a set that is most often small: a list that find() walks, and a hash table beyond `few` elements.
 //
-// When to use it. In process_place, for what one process has a few of, and some a hundred thousand. When not: where the order counts.
+// When to use it. In process_place, for things of which most processes have a few, and some a hundred thousand. When
+// not: where the order counts.
 //
-// Equal ones may be there several times. Of a T nothing may be changed that Hash or Equal look at.
+// Equal elements may be there several times. Nothing that Hash or Equal look at may be changed in an element.
 // Threads. One at a time. Progress. add, find, erase, take_any: constant time, but for the table's growth.
-// Errors.  add: std::bad_alloc, and it is as it was. Tested by process_parts_test.cpp.
+// Errors.  add: std::bad_alloc, and the set is unchanged. Tested by process_parts_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +36,7 @@ public:
             if (Equal()(one, t)) return &one;
         return many_ == nullptr ? nullptr : find_of_many(t);
     }
-    // All that are equal. False: there is none.
+    // Erases all that are equal to t. False: there is none.
     bool erase(const T& t) {
         if (many_ != nullptr) [[unlikely]]
             return erase_of_many(t);

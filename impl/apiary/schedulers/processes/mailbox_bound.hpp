@@ -1,18 +1,20 @@
-// mailbox_bound: how many messages lie in one mailbox, against the most that may.
+// mailbox_bound: counts the messages in one mailbox, and refuses more than its limit.
 //
-// When to use it. In process_place, for a process that has asked for a bound in its init. When not: the mailbox itself is the
-// process's word, which knows no number.
+// When to use it. In process_place, for a process that has asked for a bound in its init. When not: for the mailbox
+// itself, which is the process's word and knows no number.
 //
-// One word has the count, the limit and the generation of their process, as the process's word has its own. So a sender that comes
-// late, when the place has its next process, sees no limit of that one, takes no room of it and gives it none back.
+// One word has the count, the limit and the generation of their process. So a sender that comes late, when the place
+// has its next process, neither sees that process's limit nor takes or gives back room of it.
 //
-// Threads.   take, take_beyond, give_back, count: any. open: the owner of the place, before any sender has the pid.
+// Threads.   take, take_beyond, give_back, count, limit: any. open: the owner of the place, before any sender has the
+//            pid.
 // Progress.  lock-free.
 // Invariants
-//   I1  Of take alone: never more than `most` have taken room and not given it back.
-//   I2  A room that was taken of one generation is given back to that generation, or to nobody.
+//   I1  Where take alone is used, never more than `most` have taken room and not given it back.
+//   I2  Room that was taken of one generation is given back to that generation, or to none.
 //
-// No order: the events are published by the process's word, and this one decides by itself.
+// Synchronisation: none, all is relaxed. The process's word publishes the events; this word alone decides which
+// sender has room.
 //
 // Checked by model_check/schedulers/processes/mailbox_bound_check.cpp.
 #pragma once
@@ -24,7 +26,7 @@
 
 namespace apiary {
 
-// How a send that finds a mailbox full goes on.
+// What a send to a full mailbox does.
 enum class when_full : std::uint8_t {
     refuse,          // the send answers `full`
     suspend_sender,  // one message more is taken in, and its sender is not stepped until the receiver has taken it

@@ -3,9 +3,11 @@
 //     apiary::hive compute({.compute_workers = 4});
 //     std::thread runs([&] { compute.run(); });          // a hive runs nothing before that
 //     {
-//         apiary::processes all({.handlers = {{crunch, apiary::offload_to([&](auto job) { return compute.post_compute(job); })}}});
+//         const auto post = [&](auto job) { return compute.post_compute(job); };
+//         apiary::processes all({.handlers = {{crunch, apiary::offload_to(post)}}});
 //         (void)all.spawn(apiary::as_process([&](apiary::routine_self& me) -> apiary::routine {
-//             apiary::event e = co_await me.command(crunch, apiary::offloaded([] { return apiary::payload(factor(91)); }));
+//             const auto work = [] { return apiary::payload(factor(91)); };
+//             apiary::event e = co_await me.command(crunch, apiary::offloaded(work));
 //             if (const int* f = e.data.get<int>()) use(*f);
 //         }));
 //         all.join();                                    // processes end first
@@ -13,19 +15,20 @@
 //     compute.request_stop();
 //     runs.join();
 //
-// In a step it is out.call(crunch, tag, apiary::offloaded(…)), and the answer an event of that tag.
+// A step calls out.call(crunch, tag, apiary::offloaded(…)); the answer is an event of that tag.
 //
 // When to use it. For work that would keep a worker of processes for long. When not: for short work; a post and its
 // answer cost more.
 //
-// The scheduler of processes knows no other: it is given the function that posts. That function answers false when it refuses;
-// nothing is lost then, and the call ends with yield_error::failed. So does one that was accepted and is destroyed unrun, as by a
-// hive that stops with `discard`. What the offloaded function throws ends it as handler_threw.
+// The scheduler of processes knows no other scheduler: it is given the function that posts. That function answers
+// false if it refuses; nothing is lost then, and the call ends with yield_error::failed. So does a call that was
+// accepted and is destroyed unrun, for example by a hive that stops with `discard`. If the offloaded function throws,
+// the call ends with handler_threw.
 //
-// Lifetime. The other scheduler goes last, as above: the end of processes waits until what was posted has run there, or has been
-// destroyed unrun. Until then a stop says that it is not over, and its report names these calls (process_stop_report::offloaded).
-// So the end waits for ever beside a scheduler that accepts posts and that nobody runs. What was run touches processes no more,
-// also where a copy of it is kept.
+// Lifetime. The other scheduler goes last, as above: the end of processes waits until each posted call has run there,
+// or has been destroyed unrun. Until then a stop says that it is not over, and its report names these calls
+// (process_stop_report::offloaded). If the other scheduler accepts a post and never runs it, the end waits for ever.
+// A call that has run touches processes no more, even if a copy of it is kept.
 // Threads.  The function that posts: any worker of processes. The offloaded function: the other scheduler's.
 // Tested by routine_test.cpp.
 #pragma once

@@ -1,9 +1,9 @@
 // payload: one value of any type that can be moved: what a message or a result carries.
 //
-// When to use it. Where sender and receiver know the type, and what is between them does not. When not: to copy (it moves
-// only), or to convert: get<T> finds a T and nothing else.
+// When to use it. Where sender and receiver know the type, and the code between them does not. When not: to copy (it
+// only moves), or to convert: get<T> finds a T and nothing else.
 //
-// Up to inline_bytes lie inside, without an allocation, when moving them cannot throw; larger values on the heap.
+// A value of up to inline_bytes that moves without a throw lies inside, without an allocation; any other on the heap.
 // Threads. One at a time. Progress. get: constant time.
 #pragma once
 

@@ -1,7 +1,8 @@
 // pid: names one process, for ever: a place in the table and the generation of the process that has it.
 //
-// When to use it. To send to a process, complete what it has called for, cancel or kill it. A pid may be kept, copied, put
-// into messages and printed; when its process has ended it reaches nobody, also when another one has its place.
+// When to use it. To send to a process, to complete what it has called for, to cancel or kill it. A pid may be kept,
+// copied, put into messages and printed. When its process has ended it reaches no process, even if another has its
+// place.
 // Threads. A value.
 #pragma once
 
@@ -15,7 +16,7 @@ struct pid {
     static constexpr pid of(std::uint32_t place, std::uint64_t generation) { return {generation << 32 | place}; }
     constexpr std::uint32_t place() const { return static_cast<std::uint32_t>(value); }
     constexpr std::uint64_t generation() const { return value >> 32 & 0xFFFF; }
-    // Whose processes it is of: 0, or what a relay knows.
+    // The scheduler that has the process: 0 is the one at hand, any other is known to its relay.
     constexpr std::uint16_t node() const { return static_cast<std::uint16_t>(value >> 48); }
     constexpr pid at(std::uint16_t node) const { return {(value & 0xFFFF'FFFF'FFFF) | std::uint64_t{node} << 48}; }
 

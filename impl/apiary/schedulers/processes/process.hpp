@@ -19,7 +19,8 @@
 // Threads.  init: the thread that spawns. step, close and the destructor: one worker at a time, any of them; what one
 //           step wrote is seen by the next.
 // Progress. A step keeps its worker until it returns; so it must not block. close too.
-// Errors.   What leaves init is told to the spawn. What leaves step ends the process, and no other. Nothing may leave close.
+// Errors.   An exception that leaves init is told to the spawn. One that leaves step ends the process, and no other.
+//           None may leave close.
 // Tested by the processes' tests. Origin: README.md.
 #pragma once
 
@@ -44,13 +45,13 @@ struct process_place;
 
 enum class init_answer : std::uint8_t { ready, unknown_method, failed };
 
-// Which process is being made, by which, in which scheduler.
+// For init: the scheduler, the new process and its parent.
 template <class Sync>
 struct basic_process_context {
     process_core<Sync>& scheduler;
     pid self;
     pid parent;                  // nobody: not spawned by a process
-    mailbox_limit mailbox = {};  // init may set it; it holds from init's return on
+    mailbox_limit mailbox = {};  // init may set it; it holds after init has returned
 };
 
 template <class Sync = real_sync>
@@ -65,12 +66,13 @@ public:
     basic_process& operator=(const basic_process&) = delete;
     virtual ~basic_process() = default;
 
-    // Once, before all else. Not `ready`, or an exception: the process is destroyed, and the spawn is told.
+    // Called once, first. If it does not answer `ready`, or throws, the process is destroyed, and the spawn's answer
+    // says so.
     virtual init_answer init(context& c, std::string_view method, payload input) = 0;
     // The first step follows init, with the events that have come by then, perhaps none. Each later step runs when an
-    // event has come that the last step said it waits for.
+    // event has come for which the last step has said that it waits.
     virtual void step(events& batch, output& out) = 0;
-    // Once, at the end, whatever ended it, and before the destructor; unless init has refused.
+    // Called once, at the end, whatever ended the process, before the destructor; but not if init has refused.
     virtual void close() noexcept {}
 };
 
@@ -80,9 +82,9 @@ enum class process_end : std::uint8_t {
     threw,     // its step let out an exception
     misused,   // a call's tag was in use, or it blocked on nothing
     killed,
-    forced,   // the stop's deadline had passed
+    forced,   // the stop's deadline has passed
     refused,  // by init
-    linked,   // with another that it was linked to
+    linked,   // another process to which it was linked has ended
 };
 
 // A call of a process, for its handler. The thread that carries it out calls complete_yield(from, tag, …), now or
@@ -114,79 +116,15 @@ struct spawn_answer {
 
 enum class send_answer : std::uint8_t {
     accepted,  // it will be told, or is a dead letter that is counted
-    // Nobody, or one that is gone. Of another node: there is no relay, or it says so, or it is no plain message: requests, answers,
-    // watches, links, cancels and kills stay within one scheduler.
+    // There is no such process, or no longer. For a pid of another node: there is no relay, or the relay says so, or
+    // it is no plain message: requests, answers, watches, links, cancels and kills stay within one scheduler.
     no_such_process,
-    completing,  // it has ended, and its place is not empty yet
-    full,        // its mailbox has a bound, whose policy refuses; or it would close a circle of full ones
-};
-
-// A step says here what it calls for, and what its process waits for afterwards. By default the process waits for any
-// event.
-template <class Sync = real_sync>
-class basic_step_output {
-    using core = process_core<Sync>;
-
-public:
-    pid self() const { return self_; }
-    core& scheduler() const { return core_; }
-
-    // At once; the answer tells what became of it. Refused, a payload that is given is still there. To itself: a later step gets
-    // it, and others run first, as by again(). So a long loop is cut into steps.
-    template <class T>
-    send_answer send(pid to, T&& data);
-    // The answer, or that there will be none, comes as the end of a call of that tag (below), from whatever the receiver gives to
-    // answer(). Refused, nothing comes.
-    template <class T>
-    send_answer request(pid to, std::uint32_t tag, T&& data);
-    // To a request's reply(). The first answer counts.
-    template <class T = payload>
-    send_answer answer(reply_to what, T&& data = {});
-    // Told once how it ends, by an event of type `ended`. Not accepted: it has ended, and nothing is told.
-    send_answer watch(pid which);
-    // Takes all watches of that one back. What was on its way may still be told.
-    send_answer unwatch(pid which);
-    // When one of the two ends otherwise than by finish, the other ends with it. Not accepted: it has ended, and nothing happens.
-    send_answer link(pid which);
-    // From here on its end does not end this one.
-    send_answer unlink(pid which);
-    // A child. On this thread init runs; the first step soon, perhaps on another worker.
-    spawn_answer spawn(std::unique_ptr<basic_process<Sync>> child, std::string_view method = {}, payload input = {});
-    // The same, and watched from before its first step: however soon it ends, that is told. Refused, nothing is told.
-    spawn_answer spawn_watched(std::unique_ptr<basic_process<Sync>> child, std::string_view method = {},
-                               payload input = {});
-
-    // After the step the command goes to the handler of that id. The event that tells its end has this tag, which no
-    // other call of this process may have that is not over: a process that does so ends, with process_end::misused. The
-    // tag is all that tells calls apart: where a completion or an answer may come twice, a process uses no tag again.
-    void call(std::uint32_t id, std::uint64_t tag, payload arguments = {});
-    // Told by an event of that tag, not sooner.
-    void sleep(std::int64_t ns, std::uint64_t tag);
-
-    void wait() { waits_ = process_state::idle; }  // for any event
-    void block() {
-        waits_ = process_state::blocked;
-    }  // for the end of something called for, or a cancel; messages wait.
-    // Called for nothing, it ends with process_end::misused
-    void again() { waits_ = process_state::ready; }  // for nothing: what is ready on this worker runs first
-    void finish() { finished_ = true; }              // close follows
-
-private:
-    friend core;
-    basic_step_output(core& c, typename core::worker_type& w, process_place<Sync>& p, pid self)
-        : core_(c), worker_(w), place_(p), self_(self) {}
-
-    core& core_;
-    typename core::worker_type& worker_;
-    process_place<Sync>& place_;
-    const pid self_;
-    process_state waits_ = process_state::idle;
-    bool finished_ = false, misused_ = false, sent_to_itself_ = false;
+    completing,  // it has ended, and no other process has its place yet
+    full,        // the mailbox has a bound, and its policy refuses; or the send would close a circle of full mailboxes
 };
 
 using process = basic_process<>;
 using event_batch = basic_event_batch<real_sync>;
-using step_output = basic_step_output<>;
 using process_context = basic_process_context<real_sync>;
 using process_command = basic_command<real_sync>;
 

@@ -1,7 +1,9 @@
 // process_books: counts events of processes, buries their dead letters, and collects the report of a stop.
 //
-// When to use it. In process_core. Threads. Any; `ended`, `report` and those of held calls take a mutex, the rest are counts.
-// Progress. wait-free, but for these, and what the listener does.
+// When to use it. In process_core. When not: elsewhere.
+// Threads.  Any.
+// Progress. wait-free, except for what the listener does. `ended`, `undelivered`, `report`, `held` and `let_go` take a
+//           mutex.
 // Tested by processes_stop_test.cpp.
 #pragma once
 
@@ -15,7 +17,7 @@
 
 namespace apiary {
 
-// A call that the end waits for, since another thread completes it: where it came from, and its place among them.
+// A call that another thread completes, for which the end waits: the process that called, and its place in the list.
 template <class Sync>
 struct held_call {
     held_call(pid asks, std::uint64_t its_tag) : from(asks), tag(its_tag) {}
@@ -30,7 +32,7 @@ class process_books {
     using counter = typename Sync::template atomic<std::uint64_t>;
 
 public:
-    // The listener outlives them.
+    // The listener outlives the books.
     explicit process_books(const listener& l) : listener_(l) {
         for (counter* c : {&spawned_, &dead_letters_, &late_completions_, &exceptions_, &full_circles_})
             c->store(0, std::memory_order_relaxed);
@@ -40,7 +42,8 @@ public:
     void threw() { add(exceptions_); }
     void full_circle() { add(full_circles_); }
     void late_completion() { add(late_completions_); }
-    // Events that nobody is told: messages, and, where a step has left them, ends. Returns how many.
+    // Releases events that no step takes. Messages are dead letters, and so are ends that a step has left in its batch.
+    // Returns the number of dead letters.
     std::uint64_t bury(pid to, dead_letter why, event_list<Sync>&& events, bool of_a_step) noexcept {
         std::uint64_t letters = 0;
         while (auto* n = events.pop()) {
@@ -58,7 +61,7 @@ public:
         add(dead_letters_);
         if (listener_) listener_(to, why, letter);
     }
-    // A process that has ended since the stop began.
+    // For the report: a process has ended since the stop began.
     void ended(pid id, process_end how, std::uint64_t undelivered) noexcept {
         const typename Sync::lock held(mutex_);
         report_.undelivered += undelivered;

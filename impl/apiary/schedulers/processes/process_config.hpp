@@ -1,4 +1,4 @@
-// process_config: what one says to a scheduler of processes, what it reports, and what it is made of.
+// process_config: the configuration of a scheduler of processes, its reports and counters, and the parts of its engine.
 //
 // When to use it. process_config: at construction. The parts and the kind: by the scheduler.
 // Threads. Values.
@@ -21,7 +21,7 @@
 
 namespace apiary {
 
-// Why a message that was accepted is told to nobody.
+// Why no step took a message that was accepted.
 enum class dead_letter : std::uint8_t {
     ended,    // its receiver ended before it looked
     unread,   // the step did not take it out of its batch
@@ -39,30 +39,30 @@ struct basic_process_config {
 
     unsigned workers = 0;               // 1 … 280; 0: default_workers() (sync/processors.hpp)
     worker_parameters parameters = {};  // of the engine; seed_spinning() is the original design's
-    bool wakes_into_pool =
-        false;  // as in the original design; else a process that is woken by another runs next on that worker
-    // So long the destructor lets processes end by themselves, and then so long those that are forced to.
+    // As in the original design: a process that another wakes goes into the pool. Else it runs next on that worker.
+    bool wakes_into_pool = false;
+    // The destructor lets processes end by themselves for stop_ns; then it forces them, and waits up to force_ns.
     std::int64_t stop_ns = 1'000'000'000, force_ns = 1'000'000'000;
-    // By the command's id, which is not sleep_command.
+    // By the command's id. sleep_command is built in and refused here.
     std::map<std::uint32_t, std::function<void(core&, basic_command<Sync>&&)>> handlers = {};
     std::function<void(pid to, dead_letter why, event&)> on_dead_letter = {};  // must not throw
-    // Messages to pids whose node is not 0; its answer is the send's. `from`: the process of this scheduler that sends, or nobody. On
-    // the thread that sends, at a time with others: a worker, in a step, or a thread outside. It may throw: that leaves the send.
-    // While it waits it blocks its worker: for example in a send to another scheduler's full mailbox. The other side
-    // uses send_from.
+    // Gets the messages to pids whose node is not 0; its answer is the send's. `from`: the process of this scheduler
+    // that sends, or nobody. Called on the thread that sends, a worker in a step or a thread outside; several may
+    // call it at a time. It may throw; the exception leaves the send. While it waits it blocks its worker, for
+    // example in a send to another scheduler's full mailbox. The other side uses send_from.
     std::function<send_answer(pid from, pid to, payload&)> relay = {};
     // Called when a send is refused because it would close a circle of processes that wait for each other's full
-    // mailboxes. Names them in order, the refused sender last. On the worker whose step sends. It may throw: that
-    // leaves the send, whose process does not wait then.
+    // mailboxes. Names them in order, the refused sender last. Called on the worker whose step sends. It may throw; the
+    // exception leaves the send, and the process does not wait.
     std::function<void(const std::vector<pid>& circle)> on_full_circle = {};
-    exception_handler on_exception = {};  // what leaves a step; must not throw
-    // A step that does not return for so long is named. 0: nobody looks. Must not throw.
+    exception_handler on_exception = {};  // gets what leaves a step; must not throw
+    // on_stall names a step that has not returned for stall_ns. 0: no thread looks. on_stall must not throw.
     std::int64_t stall_ns = 0;
     std::function<void(const stalled_step&)> on_stall = {};
 };
 
-// The original design's numbers: 16 looks before a worker blocks. There the first four are tight; the engine yields
-// before each.
+// The original design's numbers: 16 looks before a worker blocks. In that design the first four do not yield; the
+// engine yields before each.
 constexpr worker_parameters seed_spinning(worker_parameters p = {}) {
     p.looks_before_sleep = 16;
     p.sleeps_after_one = false;
@@ -79,29 +79,31 @@ struct process_stop_report {
         pid from;
         std::uint64_t tag;
     };
-    bool over = false;             // every process has ended, and what was offloaded
+    bool over = false;             // every process has ended, and every offloaded call
     std::uint64_t ended = 0;       // by themselves, since the stop began
-    std::vector<entry> forced;     // and killed, and those that threw: all that did not say that they had finished
+    std::vector<entry> forced;     // all that ended otherwise than by finish
     std::vector<entry> with_mail;  // ended by themselves, but messages were left
     std::uint64_t unlisted = 0;    // entries of these two for which there was no memory
-    std::vector<pid> in_a_step;    // when not over: their step has not returned
-    // The same: calls that were offloaded and have neither run nor been dropped there (offload.hpp), the oldest first. The process
-    // that called may have ended.
+    std::vector<pid> in_a_step;    // if not over: their step has not returned
+    // If not over: offloaded calls that have neither run nor been dropped (offload.hpp), the oldest first. The
+    // process that called may have ended.
     std::vector<open_call> offloaded;
-    // Of all these. Of each: what was left in its mailbox, and what its steps left unread or its mailbox dropped since the stop began.
+    // The sum over all that ended. For each: messages left in its mailbox, and those that its steps left unread or its
+    // mailbox dropped since the stop began.
     std::uint64_t undelivered = 0;
 };
 
 struct process_counters {
-    std::uint64_t living = 0;  // with what was offloaded
+    std::uint64_t living = 0;  // processes, and offloaded calls
     std::uint64_t spawned = 0, dead_letters = 0, late_completions = 0;
-    std::uint64_t exceptions = 0;    // that left a step
-    std::uint64_t full_circles = 0;  // of full mailboxes that a send would have closed
+    std::uint64_t exceptions = 0;    // that left a step, and ends for want of memory
+    std::uint64_t full_circles = 0;  // circles of full mailboxes that a send would have closed
     std::uint64_t runs = 0;          // steps, and wakes for nothing
     std::uint64_t stolen = 0, parked = 0, woken = 0;
 };
 
-// Checks have the abstract parker of their policy, against which the one that ships is checked; and no choice of a victim.
+// Checks use the abstract parker of their policy, against which the parker that ships is checked; and a fixed first
+// victim.
 template <class Sync, bool = Sync::checked>
 struct process_parker {
     using type = basic_parker<Sync>;
@@ -116,7 +118,8 @@ struct process_parker<Sync, true> {
     };
 };
 
-// event_trace for a policy that says so: struct traced : apiary::real_sync { using process_trace = apiary::event_trace; };
+// A policy asks for a trace so:
+//     struct traced : apiary::real_sync { using process_trace = apiary::event_trace; };
 template <class Sync>
 struct process_trace {
     using type = no_trace;

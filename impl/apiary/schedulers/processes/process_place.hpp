@@ -1,7 +1,12 @@
-// process_place: one place of the table, and what its process is to the scheduler: a job, a word, the process itself, and what
-// it has called for. 64 bytes; an idle process has nothing else here.
+// process_place: one place of the table. It has the job that workers run, the word, the process itself, and the calls
+// that the process waits for. 64 bytes; an idle process has nothing else here.
 //
-// When to use it. In process_core. Threads. word: any. index: any, once the place was found. The rest: the holder of the word.
+// When to use it. In process_core. When not: elsewhere.
+// Threads. word: any. index, is_bounded: any, once the place was found. more().bound: any, after is_bounded.
+//          more().waits_for: any, with the core's circles_mutex_. The rest: the holder of the word.
+// Synchronisation
+//   S1  set_bound: store bounded_ (release) -> is_bounded: load (acquire): the bound, and the memory that has it. A
+//       sender may have guessed the pid, and so have nothing else from the thread that spawned.
 // Tested by process_parts_test.cpp, and as part of the scheduler.
 #pragma once
 
@@ -25,7 +30,8 @@ struct process_limits {
     static constexpr unsigned generation_bits = Sync::checked ? 2 : 16;
 };
 
-// The tags of what a process has called for. One lies inside, since most call for one thing at a time; `more` has the others.
+// The tags that a process has called for. One lies inside, since most processes call for one thing at a time; the set
+// that `more` returns has the others.
 class pending_calls {
 public:
     using tags = growing_set<std::uint64_t>;
@@ -37,7 +43,7 @@ public:
         visit(first_);
         if (count_ > 1) more().each(visit);
     }
-    // False: it is in use.
+    // False: the tag is in use.
     template <class More>
     [[nodiscard]] bool add(std::uint64_t tag, More more) {
         if (count_ == 0) {
@@ -50,7 +56,7 @@ public:
         ++count_;
         return true;
     }
-    // False: there is none of that tag; it has ended before, or never began.
+    // False: no call has that tag; it has ended before, or never began.
     template <class More>
     [[nodiscard]] bool end(std::uint64_t tag, More more) {
         if (count_ == 0) return false;
@@ -71,9 +77,9 @@ private:
     std::uint32_t count_ = 0;
 };
 
-// The links of a process, as it knows them. Either of the two may make one, or both at a time; each gives a name to what it makes. An
-// unlink takes back all that its sender has made, and names what it has seen of the other's. So what the other makes meanwhile
-// stays, at both ends (links_that_cross).
+// The links of a process, as it knows them. Either of the two may make a link, or both at a time; each gives its link
+// a name. An unlink takes back all that its sender has made, and names the other's link that it has seen. So a link
+// that the other makes meanwhile stays, at both ends (links_that_cross).
 class process_links {
 public:
     struct link {
@@ -92,13 +98,14 @@ public:
         all_.add({whom, last_name_, 0});
         return last_name_;
     }
-    // The other has made one, or takes all back but what it has not seen.
+    // The other process has made a link.
     void made(pid by, std::uint32_t name) {
         if (const link* const l = find(by))
             l->theirs = name;
         else
             all_.add({by, 0, name});
     }
+    // The other process takes all back, but a link of this one that it has not seen.
     void taken_back(pid by, std::uint32_t seen) {
         const link* const l = find(by);
         if (l == nullptr) return;
@@ -122,7 +129,7 @@ struct alignas(64) process_place : job<Sync> {
     using node = event_node<Sync>;
     using word_type = process_word<node, Sync, process_limits<Sync>>;
 
-    process_place();  // process_core.hpp
+    process_place() : link_type(&process_core<Sync>::run_it) {}
 
     struct asked {
         std::uint64_t tag;
@@ -141,14 +148,16 @@ struct alignas(64) process_place : job<Sync> {
         pending_calls::tags tags;
         std::vector<pid> watchers;
         process_links links;
-        growing_set<reply_to, by_request> owed;   // requests that it has got, and not answered
+        growing_set<reply_to, by_request> owed;   // requests that it has received, and not answered
         growing_set<asked, by_tag, by_tag> asks;  // requests of its own
-        event_list<Sync> kept;                    // what waits for the end of a block
+        event_list<Sync> kept;                    // events that wait for the end of a block
         mailbox_bound<Sync, process_limits<Sync>::generation_bits> bound;
         bool was_bounded = false;       // then it stays with its place: a sender that comes late may be looking at it
         pid suspended_by;               // whose mailbox was full
-        std::uint64_t undelivered = 0;  // for the report: what was buried before its end
-        typename Sync::template cell<pid> waits_for{pid{}};  // the same, of a bounded process, by the core's mutex
+        std::uint64_t undelivered = 0;  // for the report: messages that were buried before its end
+        // The same as suspended_by, of a bounded process, for those that look for circles. By the core's
+        // circles_mutex_.
+        typename Sync::template cell<pid> waits_for{pid{}};
 
         void clear() {
             tags = decltype(tags)();  // not clear(): that keeps the memory
@@ -166,14 +175,13 @@ struct alignas(64) process_place : job<Sync> {
     }
     bool has_more() const { return more_ != nullptr; }
     pid id() const { return pid::of(index, generation); }
-    // For senders. True: more().bound is there, and says of whom it is. A sender may have guessed its pid, and so have nothing else
-    // from the thread that spawned.
-    bool is_bounded() const { return bounded_.load(std::memory_order_acquire) != 0; }  // set_bound
-    // Before it is queued.
+    // For senders. True: more().bound is there, and names the generation that it is for.
+    bool is_bounded() const { return bounded_.load(std::memory_order_acquire) != 0; }  // S1
+    // Before the process is queued.
     void set_bound(mailbox_limit l) {
         more().was_bounded = true;
         more().bound.open(generation, l);
-        bounded_.store(1, std::memory_order_release);  // is_bounded
+        bounded_.store(1, std::memory_order_release);  // S1
     }
 
     [[nodiscard]] bool called_for(std::uint64_t tag) {
@@ -184,9 +192,10 @@ struct alignas(64) process_place : job<Sync> {
         if (has_more()) (void)more().asks.erase({tag, {}});
         return true;
     }
-    // Takes out of what has come what is not for the process: kills, watches, completions that were not called for or do not
-    // come first. `late()` is told of these; `lives(pid)` says whether a watcher does. Without memory to note a request, a watch or
-    // a link it stops there, and `unsorted` has that one and all that came after it.
+    // Takes the events that are not for the process out of `events`: kills, watches, completions that were not called
+    // for or are not the first. Calls `late()` for each such completion; `lives(pid)` says whether a watcher lives.
+    // Without memory to note a request, a watch or a link it stops there, and `unsorted` has that event and all after
+    // it.
     struct arrived {
         bool completed = false, killed = false, linked = false, room = false;
         event_list<Sync> looks;
@@ -220,16 +229,16 @@ struct alignas(64) process_place : job<Sync> {
         events = std::move(for_it);
         return what;
     }
-    // A watch or a link, which the other has noted or not.
+    // Forgets a watch or a link, if the event takes one back.
     void take_back(const event& e) {
         if (!has_more()) return;
         if (e.type == event_type::unwatch) std::erase(more().watchers, pid{e.tag});
         if (e.type == event_type::unlink) more().links.taken_back(pid{e.tag}, e.call);
     }
-    // A request is answered, or never will be. False: it was before.
+    // A request is answered, or never will be. False: that was known before.
     bool pay(reply_to r) { return has_more() && more().owed.erase(r); }
 
-    // For the next process; the last one is destroyed.
+    // Makes the place ready for its next process. Precondition: the last one is destroyed.
     void empty() {
         bounded_.store(0, std::memory_order_relaxed);
         if (has_more() && more().was_bounded)
@@ -253,7 +262,7 @@ struct alignas(64) process_place : job<Sync> {
 private:
     typename Sync::template atomic<std::uint8_t> bounded_{0};
 
-    // Its tag may be another request's by now: the answer to this one came from elsewhere.
+    // The tag may be another request's by now, if the answer to this one came from elsewhere.
     void ends_as_unanswered(event& e) {
         if (!has_more()) return;
         const asked* const a = more_->asks.find({e.call, {}});
@@ -262,7 +271,7 @@ private:
         e.error = yield_error::no_answer;
         e.tag = e.call;
     }
-    // A watcher that ends says nothing. So before there are more than ever before those that have ended are left out.
+    // A watcher that ends does not say so. So those that have ended are erased before the list grows.
     template <class Lives>
     void watched(pid by, Lives lives) {
         std::vector<pid>& all = more().watchers;
@@ -272,7 +281,7 @@ private:
         }
         all.push_back(by);
     }
-    // An event for the scheduler.
+    // Notes an event that is for the scheduler.
     template <class Lives>
     void tell(event& e, arrived& what, Lives lives) {
         const pid by{e.tag};

@@ -3,15 +3,15 @@
 // When to use it. To find a process by its pid without a lock. When not: where places are few and fixed (worker_table).
 //
 // Threads.   find, each: any. acquire, release: any; `spare`, a list of the caller's own, spares most of them the lock.
-// Progress.  find: wait-free. acquire, release: take a mutex, once in `batch` calls where there is a spare list.
-// Memory.    Places come in chunks, and stay until the table goes. Those that are free are reused, newest first.
-// Errors.    acquire: std::bad_alloc; null when max_places are taken.
+// Progress.  find: wait-free. acquire, release: take a mutex; with a spare list, once in `batch` calls.
+// Memory.    Places come in chunks, and stay until the table is destroyed. Free places are reused, newest first.
+// Errors.    acquire: std::bad_alloc, and the table is unchanged; null if max_places are taken.
 //
-// `Place` has `index`, written here once, `generation`, its owner's, and `next`, by which free ones are linked.
+// `Place` has `index`, which the table writes once; `generation`, its owner's; and `next`, which links free places.
 //
 // Invariants
 //   I1  chunks_[c] is written once, before any pid of that chunk exists; what it points to stays.
-//   I2  A place is free, in one list of free places, or its owner's: never two of it.
+//   I2  A place is in exactly one list of free places, or has exactly one owner.
 //   I3  A place is given out at most last_generation times, each time with a greater generation; then it is retired.
 //
 // Synchronisation
@@ -71,14 +71,14 @@ public:
         }
     }
 
-    // A place whose generation is new. `spare`: null, or a list that the calling thread alone uses.
+    // Returns a place with a new generation. `spare`: null, or a list that only the calling thread uses.
     [[nodiscard]] Place* acquire(list* spare) {
         Place* p = spare == nullptr ? nullptr : static_cast<Place*>(spare->pop_front());
         if (p == nullptr && (p = acquire_shared(spare)) == nullptr) return nullptr;
         ++p->generation;
         return p;
     }
-    // Its process is gone.
+    // Precondition: its process is gone.
     void release(Place* p, list* spare) {
         if (p->generation == LastGeneration) {  // I3
             Sync::reach("process_table.retired");
@@ -91,7 +91,7 @@ public:
         spare->push_front(p);
         if (spare->size() == 2 * Limits::batch) give_back(*spare, Limits::batch);
     }
-    // Of a list that is used no more, all.
+    // Gives n places of the list back.
     void give_back(list& spare, std::size_t n) {
         const typename Sync::lock held(mutex_);
         for (; n != 0; --n) free_.push_front(spare.pop_front());

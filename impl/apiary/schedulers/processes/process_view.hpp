@@ -1,11 +1,13 @@
 // process_view: what one process is doing, for a person that looks at a running scheduler.
 //
-// When to use it. scheduler.look(pid), scheduler.stalled(ns). When not: to decide what to send; it is old when it is read.
+// When to use it. scheduler.look(pid). When not: to decide what to send; a view is old when it is read.
 //
-// The state comes from the process's word. The rest belongs to the worker that has the process: it is asked by an event, which that
-// worker answers at the process's next run, without a step. A process in a step that does not return answers nothing.
+// The state comes from the process's word. The rest belongs to the worker that has the process: the caller sends an
+// event, which that worker answers at the process's next run, without a step. If a step does not return, that never
+// comes.
 //
 // Threads.  The asking thread waits; in a step only with wait_ns 0.
+// Synchronisation: process_looks.hpp.
 // Tested by processes_links_test.cpp.
 #pragma once
 
@@ -22,9 +24,9 @@ struct process_view {
     process_state state = process_state::complete;
     bool told = false;  // its worker has answered in time; else all below is 0
     std::uint64_t steps = 0;
-    std::uint64_t mail = 0;            // that waits, with what came before the question
-    std::vector<std::uint64_t> calls;  // tags of what it has called for, requests too
-    std::vector<pid> waits_for;        // those whose answers, or whose full mailboxes, it waits for
+    std::uint64_t mail = 0;            // messages that wait, with those that came before the question
+    std::vector<std::uint64_t> calls;  // the tags that it has called for, those of requests too
+    std::vector<pid> waits_for;        // processes whose answer, or room in whose mailbox, it waits for
     std::vector<pid> linked, watchers;
 };
 

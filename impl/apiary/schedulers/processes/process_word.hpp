@@ -124,8 +124,8 @@ public:
             word_.exchange(of(generation) | of(process_state::running), std::memory_order_acquire));  // S1, S2
     }
 
-    // The end of a run: the process waits. True: it has been called meanwhile, or wants to run again; the caller is still its
-    // holder and queues it. `waits`: idle, blocked or ready.
+    // The end of a run: the process waits. True: it has been called meanwhile, or wants to run again; the caller is
+    // still its holder and queues it. `waits`: idle, blocked or ready.
     [[nodiscard]] bool settle(word generation, process_state waits) {
         word seen = of(generation) | of(process_state::running);  // most often nothing has come
         for (;;) {
@@ -141,7 +141,8 @@ public:
         return unpack(word_.exchange(of(generation) | of(process_state::complete), std::memory_order_acquire));  // S1
     }
 
-    // The next process of this place; the caller is its holder. Precondition: complete, and a generation that was never here.
+    // Begins the next process of this place, whose holder is the caller. Precondition: the word is complete, and the
+    // generation was never here.
     void open(word generation) { word_.store(of(generation) | of(process_state::ready), std::memory_order_relaxed); }
 
     // Hints.

@@ -5,18 +5,18 @@
 //     all.send(made.id, 42);
 //     const auto report = all.stop();               // all are told to end; join() waits until they have by themselves
 //
-// When to use it. For a million things that wait for messages, each with a state of its own that no lock guards. When not: for
-// callables that wait for nothing (hive), for a computation to be divided (fork_join), or where steps block.
+// When to use it. For a million things that wait for messages, each with a state of its own that no lock guards. When
+// not: for callables that wait for nothing (hive), for a computation to be divided (fork_join), or where steps block.
 //
-// Threads. stop and join: any thread but a worker, also at a time; each stop keeps its own deadline, also beside a join. The
-//          rest, but construction and destruction: any thread, also in a step (process_core.hpp).
+// Threads. stop and join: any thread but a worker, several at a time; each stop keeps its own deadline, also beside a
+//          join. The rest, except construction and destruction: any thread, also in a step (process_core.hpp).
 // Idle.    A worker that finds no process to run sleeps.
-// Errors.  Construction: std::invalid_argument when a number is out of range, std::system_error when a thread cannot be
+// Errors.  Construction: std::invalid_argument if a number is out of range, std::system_error if a thread cannot be
 //          started. stop and join on a worker: std::logic_error, since they would wait for their caller.
-// Memory.  A spawn, send or call for which there is none is refused, and stop without any throws std::bad_alloc when all has been
-//          stopped, for the report: a later call has it. README.md, "Bad input", has the rest.
-// Ends.    The destructor is stop(stop_ns), and waits for steps that do not return as long as they take. Precondition: no other
-//          thread is in a call, also of request_stop, or comes with one. For what was offloaded the end waits.
+// Memory.  Without memory a spawn, send or call is refused. stop then stops all, and throws std::bad_alloc for want
+//          of a report, which a later stop returns. README.md, "Bad input", has the rest.
+// Ends.    The destructor calls stop(stop_ns), and then waits for each step that has not returned, and for offloaded
+//          calls. Precondition: no other thread is in a call, also of request_stop, or will make one.
 #pragma once
 
 #include <algorithm>
@@ -59,21 +59,22 @@ public:
                     threads_.join();
                 });
     }
-    // What `processes all({})` calls. Without it {} might as well be a `processes` to be copied, and nothing would compile.
+    // For `processes all({})`, which would be ambiguous: {} could also be a `processes` to copy.
     explicit basic_processes(std::initializer_list<nothing>) : basic_processes() {}
     ~basic_processes() { end(); }
 
     unsigned workers() const { return core::crew().table().size(); }
 
-    // No more spawns from outside. Every process is told to end, and has so long to do so; then those that are left are ended,
-    // without a step, and have `force_ns`. Not over: a step has not returned. Nothing is lost then, and a later call goes on.
+    // Refuses spawns from outside, tells every process to end, and waits up to `ns`. Then it ends those that are left
+    // without a step, and waits up to `force_ns`. If the report is not `over`, a step has not returned or an
+    // offloaded call is out; nothing is lost then, and a later call goes on.
     process_stop_report stop(std::int64_t ns) {
         refuse_workers();
         stop_until(deadline(ns));
         return core::report();
     }
     process_stop_report stop() { return stop(stop_ns_); }
-    // No more spawns from outside; until all have ended by themselves.
+    // Refuses spawns from outside, and waits until all have ended by themselves.
     void join() {
         refuse_workers();
         core::close_the_door();
@@ -81,8 +82,8 @@ public:
         join_threads();
     }
 
-    // Writes what the workers did, as elements of Chrome's traceEvents. Precondition: a join, or a stop that says that
-    // it is over, has returned. Only under a policy that is traced (process_config.hpp).
+    // Writes what the workers did, as elements of Chrome's traceEvents. Precondition: a join, or a stop whose report is
+    // `over`, has returned. Only under a policy that is traced (process_config.hpp).
     void write_trace(std::ostream& out) const
         requires(process_parts<Sync>::trace::on)
     {
@@ -140,12 +141,13 @@ private:
         join_threads();
         watcher_.join();
     }
-    // Nothing lives: they are about to end.
+    // Precondition: nothing lives. So the threads are about to end.
     void join_threads() {
         const typename Sync::lock one_at_a_time(join_mutex_);
         threads_.join();
     }
-    // Each step that stalls is named once. `told`: by worker, the step that was named last. A look without memory sees nothing.
+    // Names each step that stalls once. `told`: for each worker the process that was named last. Without memory a
+    // look is left out.
     void watch(std::int64_t ns, const std::function<void(const stalled_step&)>& tell, std::vector<pid>& told) {
         while (!core::over()) {
             std::vector<stalled_step> seen;

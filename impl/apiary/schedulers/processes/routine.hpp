@@ -10,34 +10,34 @@
 //
 //     const auto made = all.spawn(apiary::as_process(adder));
 //
-// When to use it. For most processes: what a state machine keeps in members and a switch stands here in local variables and loops.
-// When not: where a million of them must be small: a frame is a block more (a few hundred bytes) for each.
+// When to use it. For most processes: local variables and loops replace the members and the switch of a state
+// machine. When not: where a million of them must be small: each has a frame more, a block of a few hundred bytes.
 //
-//   co_await me.receive()          the oldest message, request or end of a watched process
-//   co_await me.receive(wanted)    the oldest that `wanted(event&)` takes; the others wait for a later receive
-//   co_await me.sleep(ns)          not sooner
-//   co_await me.call(pid, data)    a request and its answer
-//   co_await me.command(id, data)  what a handler of the scheduler makes of it
-//   co_await me.receive_for(ns)           the same within a time, from when it begins to wait: an optional, empty when the
-//   co_await me.receive_for(ns, wanted)   time is over and nothing has come that is wanted. A time of 0, too, lets others run.
-//   co_await me.call_for(ns, pid, data)   its error is timed_out then, and an answer that comes later is dropped
+//   co_await me.receive()                 the oldest message, request or end of a watched process
+//   co_await me.receive(wanted)           the oldest that `wanted(event&)` takes; the others wait for a later receive
+//   co_await me.sleep(ns)                 not sooner
+//   co_await me.call(pid, data)           a request and its answer
+//   co_await me.command(id, data)         the result of the scheduler's handler of that id
+//   co_await me.receive_for(ns)           the same within a time, which begins with the wait: an optional, empty if
+//   co_await me.receive_for(ns, wanted)   the time is over and no wanted event has come; a time of 0 lets others run
+//   co_await me.call_for(ns, pid, data)   after that time its error is timed_out, and a later answer is dropped
 //
-// Await each result immediately: a completion that arrives before the co_await is lost.
+// The class uses tags 1, 2, and so on. A routine that calls for something by me.out() uses 0 or a tag beyond 2^32; it
+// is not told when that ends. Under a tag that the class has in use, the process is misused.
 //
-// Tags 1, 2, ... are the routine's. What it begins by me.out() under a tag of its own, which is 0 or beyond 2^32, is not told when
-// it ends; under another's it is misused.
+// Sleeps, calls and commands block: messages wait outside, and count against a bound. Messages that a step has taken
+// and the routine has not received yet are inside, and no bound counts them, not even those that came together with
+// the message at hand. A message that is inside when the routine ends, however it does, is a dead letter.
 //
-// Sleeps, calls and commands block: messages wait outside, and count against a bound. What a step has taken and the routine
-// has not received yet is inside, and no bound counts it: also what came with the message that it works on. What is
-// inside when the routine ends, however it does, is a dead letter.
+// A cancel ends the present wait, or the next one, by wait_cancelled; once. A routine that lets the exception out
+// finishes; one that catches it may wait again, to clean up. Any other exception that leaves the routine ends the
+// process as `threw`. If the process is killed the frame is destroyed where it waits, outside of any step: a message
+// that its locals send then has no sender.
 //
-// A cancel ends the wait that it finds, or the next one, by wait_cancelled; once. A routine that lets it out finishes; one that
-// catches it may wait again, to clean up. Whatever else leaves the routine ends the process as `threw`. Killed, the frame is
-// destroyed where it waits, outside of any step: what its locals send then comes from nobody.
-//
-// Time. A timer is of the worker that the routine ran on when it began to wait: one that is in a long step fires late. What waits with
-// a limit, and goes on before its time is over, leaves its timer for later waits. So one that always waits in the same way has
-// one at a time. Those that are left at the end are late completions when they fire.
+// Time. A timer belongs to the worker that ran the routine when the wait began: if that worker is in a long step the
+// timer fires late. A wait with a limit that ends early leaves its timer for later waits. So a routine that always
+// waits with the same limit has one timer at a time. Timers that are left at the end are late completions when they
+// fire.
 //
 // Threads. The workers', one at a time, as of any process. `me` lives as long as the routine.
 // Memory.  The frame: frame_storage. Tested by routine_test.cpp.
@@ -170,7 +170,7 @@ class basic_routine_self {
         std::size_t looked = 0;  // so many it does not want
         event got;
     };
-    // The end of something called for.
+    // Waits for the end of something called for.
     struct completion : waiting {
         completion(basic_routine_self& r, bool begun) : waiting{&come, r}, tag(r.next_tag_), over(!begun) {}
         static bool come(waiting& w) {
@@ -305,7 +305,7 @@ private:
             c.over = true;
         }
     }
-    // Where it may go on; null: nowhere.
+    // The frame that may go on; null: none.
     std::coroutine_handle<> ready() {
         if (at_ == nullptr || !(at_->ready(*at_) || at_->give_up())) return nullptr;
         return std::exchange(at_, nullptr)->frame;
@@ -339,7 +339,7 @@ private:
         if (!limits_->over) need_timer(now);
         return true;
     }
-    // The step throws, and the routine ends.
+    // Without memory the event is a dead letter; the step throws, and the routine ends.
     void keep_mail(event&& e) {
         try {
             mail_.push_back(std::move(e));
@@ -351,7 +351,7 @@ private:
     void bury_mail() {
         while (has_mail()) core_->bury(self_, std::move(mail_[next_mail_++]));
     }
-    // Moves the fewer events: those before it, which have been looked at, or those after it.
+    // Moves the events before it, which have been looked at, or those after it, whichever are fewer.
     void take_out(std::size_t at) {
         const auto first = mail_.begin() + static_cast<std::ptrdiff_t>(next_mail_);
         const auto it = mail_.begin() + static_cast<std::ptrdiff_t>(at);
@@ -360,7 +360,7 @@ private:
         ++next_mail_;
         forget_consumed();
     }
-    // At half of it: each event is moved at most once on the average.
+    // When half of them are consumed: so each event is moved at most once on the average.
     void forget_consumed() {
         if (next_mail_ * 2 < mail_.size()) return;
         mail_.erase(mail_.begin(), mail_.begin() + static_cast<std::ptrdiff_t>(next_mail_));
@@ -433,7 +433,7 @@ private:
     basic_routine<Sync> routine_;
 };
 
-// A process of a function, or of a lambda, which then lives as long as the process.
+// Makes a process of a function or a lambda, which lives as long as the process.
 template <class Sync = real_sync>
 std::unique_ptr<basic_process<Sync>> as_process(typename basic_routine_process<Sync>::body b,
                                                 mailbox_limit mailbox = {}) {

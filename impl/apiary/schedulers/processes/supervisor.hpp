@@ -4,20 +4,21 @@
 //         std::vector<apiary::supervisor::child>{{[] { return std::make_unique<session>(); }, "entry"}},
 //         apiary::supervisor::options{.strategy = apiary::restart_strategy::one_for_all}));
 //
-// When to use it. For processes that others rely on and whose state may be lost. When not: for one that is spawned to end.
+// When to use it. For processes on which others rely and whose state may be lost. When not: for a process that is
+// spawned to do one thing and end.
 //
 //   one_for_one   the child that has failed is started again
-//   one_for_all   all are cancelled, and when the last has ended all are started again, but those that had finished
+//   one_for_all   all are cancelled, and when the last has ended all are started again, except those that had finished
 //
-// A child fails when it ends otherwise than by finish (process_end), or its init refuses. One that has finished is done; when
-// all are done the supervisor finishes. More than `restarts` failures within `within_ns`: it kills the others and,
-// after the last of them has ended, throws supervisor_gave_up; a watcher of the supervisor is told `threw`, and so
-// supervisors nest. Cancelled, it cancels its children and finishes after the last. Children that do not heed a cancel
-// within `patience_ns` are killed. Whatever else ends it, a kill or a `make` that throws, its `close` kills the
-// children that live. Those end when their workers come to them: a watcher may be told of the supervisor's end before
-// theirs.
+// A child fails if it ends otherwise than by finish (process_end), or if its init refuses. A child that has finished
+// is done; when all are done the supervisor finishes. After more than `restarts` failures within `within_ns` the
+// supervisor kills the others, waits until the last of them has ended, and throws supervisor_gave_up. Its watchers
+// are told `threw`, and so supervisors nest. If it is cancelled it cancels its children, and finishes after the last.
+// It kills children that do not heed a cancel within `patience_ns`. If anything else ends it, a kill or a `make` that
+// throws, its `close` kills the children that live. They end when their workers come to them: a watcher may be told
+// of the supervisor's end before theirs.
 //
-// Threads. A process (process.hpp): `make` is called by its steps.
+// Threads. A process (process.hpp): its steps call `make`, one at a time.
 // Tested by supervisor_test.cpp. After Erlang/OTP's supervisor, whose restart type `transient` this is.
 #pragma once
 
@@ -96,7 +97,7 @@ private:
     }
     void start(output& out, supervised& c) {
         for (;;) {
-            // One step: a child that has ended before a watch of it began would be told to nobody.
+            // Spawn and watch in one: a watch that comes later may find that the child has ended.
             if (const spawn_answer made = out.spawn_watched(c.what.make(), c.what.method)) {
                 c.id = made.id;
                 ++living_;

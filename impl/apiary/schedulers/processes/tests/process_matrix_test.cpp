@@ -1,5 +1,5 @@
-// Two features at once, as tables: what happens to a supervisor in each of its phases, and a mailbox of each policy whose process
-// has sent to itself in its init, is full, and is then taken from, cancelled, killed or stopped.
+// Two features at once, as tables: what happens to a supervisor in each of its phases, and a mailbox of each policy
+// whose process has sent to itself in its init, is full, and is then taken from, cancelled, killed or stopped.
 #include <gtest/gtest.h>
 
 #include <apiary/schedulers/processes/supervisor.hpp>
@@ -62,8 +62,8 @@ constexpr auto all_of_them = restart_strategy::one_for_all, one_of_them = restar
 constexpr int lives = -1, finished = static_cast<int>(process_end::finished), threw = static_cast<int>(process_end::threw),
               killed = static_cast<int>(process_end::killed);
 
-// The supervisor has two children and allows one failure. The first child heeds a cancel, the second ignores it. A letter stands
-// for each event:
+// The supervisor has two children and allows one failure. The first child heeds a cancel, the second ignores it. A
+// letter stands for each event:
 //   f F  the first, the second, throws        e E  finishes
 //   c k s  the supervisor is cancelled, killed; the scheduler is told to stop
 //   p  the patience of its newest stop is over      q  that of its first
@@ -161,7 +161,8 @@ TEST_P(supervisor_matrix, does_in_each_phase_what_is_allowed_and_leaves_no_child
                 if (e->type == event_type::ended) how = static_cast<int>(*e->data.get<process_end>()), out.finish();
         }));
         wait_for([&] { return watched.load(); });
-        // Each answer is behind what the worker had to do before: the ends of children and what the supervisor did about them.
+        // Each answer is behind what the worker had to do before: the ends of children and what the supervisor did
+        // about them.
         const pid probe = all.spawn(std::make_unique<acting>([](event_batch& batch, step_output&) {
                                  while (batch.next() != nullptr) {  // outlives a stop, too
                                  }
@@ -250,8 +251,8 @@ TEST(supervisor_phases, what_a_restart_has_cancelled_is_started_again_also_if_it
     EXPECT_EQ(third.starts, 2);
 }
 
-// A bound of two. The process sends so many to itself in its init, before the bound holds; its first step takes these. Then it is
-// filled by a step that sends in nobody's name, which no policy suspends, and something happens.
+// A bound of two. The process sends so many to itself in its init, before the bound holds; its first step takes
+// these. Then it is filled by a step that sends in nobody's name, which no policy suspends, and something happens.
 enum class then_it_is { taken_from, cancelled, made_to_end, stopped };
 struct mailbox_case {
     when_full policy;
@@ -352,7 +353,8 @@ TEST_P(mailbox_matrix, counts_what_lies_in_it_and_nothing_else) {
 }
 INSTANTIATE_TEST_SUITE_P(each, mailbox_matrix, testing::ValuesIn(mailbox_cases()));
 
-// By one worker, whose newest free place is given out first: what the last process there waited for is not the next one's wait.
+// By one worker, whose newest free place is given out first: what the last process there waited for is not the next
+// one's wait.
 TEST(mailbox_phases, one_that_was_killed_while_it_waited_closes_no_circle_of_the_next_in_its_place) {
     struct bounded : acting {
         using acting::acting;
@@ -384,7 +386,8 @@ TEST(mailbox_phases, one_that_was_killed_while_it_waited_closes_no_circle_of_the
                   }))
                    .id;
     std::atomic<bool> sent = false;
-    // A step that fills the receiver and lets the other wait for it, kills that, and lets it end before the receiver is stepped.
+    // A step that fills the receiver and lets the other wait for it, kills that, and lets it end before the receiver
+    // is stepped.
     const pid waits = all.spawn(std::make_unique<bounded>([&](event_batch& batch, step_output& out) {
                    while (batch.next() != nullptr) {
                    }

@@ -1,4 +1,5 @@
-// What processes are made of, one by one: the word's table of states and events, pids, payloads, calls, the table of places.
+// What processes are made of, one by one: the word's table of states and events, pids, payloads, calls, the table of
+// places.
 #include <gtest/gtest.h>
 
 #include <array>

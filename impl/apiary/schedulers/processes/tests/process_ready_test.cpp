@@ -1,4 +1,5 @@
-// Processes that let others run first: which others those are, and that a thief takes what is kept back when there is nothing else.
+// Processes that let others run first: which others those are, and that a thief takes what is kept back when there is
+// nothing else.
 #include <apiary/schedulers/processes/process_config.hpp>
 
 #include <array>

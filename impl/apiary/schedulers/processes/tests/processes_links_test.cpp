@@ -1,4 +1,5 @@
-// Links, watches that are taken back, requests of a state machine, and what one sees from outside: look, stalled, trace.
+// Links, watches that are taken back, requests of a state machine, and what one sees from outside: look, stalled,
+// trace.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,7 +67,7 @@ TEST(processes_links, one_that_fails_takes_with_it_those_it_is_linked_to_and_one
                 wait_for([&] { return how == static_cast<int>(process_end::linked); });
             } else {
                 wait_for([&] { return closed == 1; });
-                // Behind what the end of the other has told it, if anything.
+                // After what the end of the other has told it, if anything.
                 EXPECT_EQ(all.send(b, does::finish), send_answer::accepted);
                 wait_for([&] { return how != -1; });
                 EXPECT_EQ(how, static_cast<int>(process_end::finished));

@@ -1,4 +1,5 @@
-// Mailboxes with a bound: what a send does that finds one full, for processes and for threads, and that nothing is lost by it.
+// Mailboxes with a bound: what a send does that finds one full, for processes and for threads, and that nothing is
+// lost by it.
 #include <gtest/gtest.h>
 
 #include <apiary/testing/comes_true.hpp>
@@ -414,7 +415,8 @@ TEST(processes_mailbox, one_whose_message_was_taken_and_that_has_not_run_yet_clo
                                                           while (event* e = batch.next())
                                                               if (e->type == event_type::cancel) return out.finish();
                                                           if (!a) return;
-                                                          // Both are taken: their sender waits no more, but its worker is this one.
+                                                          // Both are taken: their sender waits no more, but
+                                                          // its worker is this one.
                                                           for (int i = 0; i != 2; ++i) back.push_back(out.send(a, i));
                                                           a = {};
                                                       }))

@@ -353,7 +353,8 @@ TEST(processes, all_that_was_ready_on_a_worker_runs_before_one_that_lets_others_
     constexpr int rounds = 5;
     for (const bool by_a_message : {true, false})
         for (const std::ptrdiff_t others : {2, 60, 200, 1000}) {
-            // What its queue does not hold waits in the pool; of a batch from there the old end may have its turn early.
+            // What its queue does not hold waits in the pool; of a batch from there the old end may have its turn
+            // early.
             const std::ptrdiff_t late = others > 256 ? 16 : 0;
             processes all({.workers = 1});
             std::vector<pid> ids;
@@ -377,7 +378,8 @@ TEST(processes, all_that_was_ready_on_a_worker_runs_before_one_that_lets_others_
         }
 }
 
-// The first of three that others run before never returns unless that one has a step: a thief takes it, when it has the rest.
+// The first of three that others run before never returns unless that one has a step: a thief takes it, when it has
+// the rest.
 TEST(processes, one_that_lets_others_run_does_not_wait_for_a_step_that_does_not_return) {
     processes all({.workers = 2});
     std::atomic<bool> had_a_step = false;

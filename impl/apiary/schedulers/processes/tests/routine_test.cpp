@@ -225,7 +225,8 @@ TEST(routine, an_earlier_limit_does_not_end_a_later_wait) {
                             EXPECT_EQ(me.send(me.self(), 1), send_answer::accepted);
                             EXPECT_TRUE(co_await me.receive_for(2'000'000));
                             const std::int64_t from = me.scheduler().now_ns();
-                            EXPECT_FALSE(co_await me.receive_for(20'000'000));  // first the timer of the last wait fires
+                            // First the timer of the last wait fires.
+                            EXPECT_FALSE(co_await me.receive_for(20'000'000));
                             EXPECT_GE(me.scheduler().now_ns() - from, 20'000'000);
                             EXPECT_EQ(me.send(me.self(), 2), send_answer::accepted);
                             EXPECT_TRUE(co_await me.receive_for(1'000'000));

@@ -1,0 +1,198 @@
+// process_events: how an event reaches a process, and which thread queues a process that an event has woken. It is
+// the lowest layer of process_core, and has the members that all layers share.
+//
+// When to use it. As the base of process_messages. When not: elsewhere; process_core.hpp says how the layers stand.
+//
+// Threads.  Everything: any thread.
+// Progress. cancel: lock-free. complete_yield, answer, kill: lock-free, except for the allocation of an event.
+// Errors.   Without memory for the event a call throws std::bad_alloc, and nothing has changed. cancel and complete
+//           need none.
+//
+// Invariants
+//   I1  The thread that is told that a process is ready (process_word I2) queues it: on its own worker, or in the
+//       crew's pool.
+//
+// Checked by model_check/schedulers/processes, as part of the scheduler.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <apiary/schedulers/processes/process_books.hpp>
+#include <apiary/schedulers/processes/process_config.hpp>
+#include <apiary/schedulers/processes/process_place.hpp>
+#include <apiary/schedulers/processes/process_table.hpp>
+#include <apiary/workers/crew.hpp>
+#include <apiary/workers/front_end.hpp>
+
+namespace apiary {
+
+template <class Sync>
+class process_events : public front_end<Sync, process_parts<Sync>> {
+    using base = front_end<Sync, process_parts<Sync>>;
+
+public:
+    using place = process_place<Sync>;
+    using node = event_node<Sync>;
+    using config_type = basic_process_config<Sync>;
+    using crew_type = apiary::crew<process_core<Sync>, process_kind<Sync>>;
+    using worker_type = typename crew_type::worker_type;
+
+    // Tells the process the first completion of a tag. Later ones, and those for a tag that the process never called
+    // for, are counted and dropped, unless the process has called by that tag again: then they end that call. A
+    // completion may come before the step that called has returned.
+    template <class T = payload>
+    send_answer complete_yield(pid to, std::uint64_t tag, T&& data = {}, yield_error error = yield_error::none) {
+        return complete_by(current(), to, tag, std::forward<T>(data), error);
+    }
+    // Answers a request. Only the first answer counts; later ones are counted as late and dropped. A step uses
+    // output.answer.
+    template <class T = payload>
+    send_answer answer(reply_to what, T&& data = {}) {
+        return complete_by(current(), what.to, what.tag, std::forward<T>(data), yield_error::none);
+    }
+    // Tells the process to end; once, however often it is called.
+    send_answer cancel(pid to) {
+        place* const p = find(to);
+        return p == nullptr ? send_answer::no_such_process : queued(p->word.cancel(to.generation()), *p, current());
+    }
+    // The process ends when its worker comes to it, and is not stepped any more.
+    send_answer kill(pid to) { return tell(current(), {}, to, event_type::kill); }
+    // A hint.
+    bool lives(pid to) const {
+        const place* const p = find(to);
+        return p != nullptr && p->word.looks_alive(to.generation());
+    }
+
+    // Makes the completion of a call in advance, for a thread that could report a lack of memory to nobody later.
+    // complete() takes it.
+    node* make_completion(std::uint64_t tag) {
+        return blocks::make(event_type::completed, tag, yield_error::none, payload());
+    }
+    // As complete_yield, but without an allocation. A completion that is refused is destroyed.
+    send_answer complete(pid to, node* completion) noexcept { return complete_by(current(), to, completion); }
+
+    // For the crew, its workers, and steps on them.
+    crew_type& crew() { return crew_; }
+    const crew_type& crew() const { return crew_; }
+    void timer_fired(worker_type& w, pid id, node* completion) { (void)complete_by(&w, id, completion); }
+    // The worker whose thread this is, if it is one of this scheduler.
+    worker_type* current() {
+        worker_type* const w = Sync::template current<worker_type>();
+        return w != nullptr && &w->owner() == this ? w : nullptr;
+    }
+
+protected:
+    using blocks = event_blocks<Sync>;
+    enum phase : std::uint8_t { running, cancelling, forcing };
+
+    process_events(process_core<Sync>& core, const config_type& config)
+        : base(config.on_exception), config_(config), books_(config_.on_dead_letter), crew_(core, config.parameters) {
+        phase_.store(running, std::memory_order_relaxed);
+    }
+    ~process_events() = default;
+
+    process_core<Sync>& core() { return static_cast<process_core<Sync>&>(*this); }
+
+    // Relaxed: a process that was cancelled sees the phase through its word, a spawner through the fences of
+    // process_lives S1.
+    bool at_phase(phase p) const { return phase_.load(std::memory_order_relaxed) == p; }
+    place* find(pid to) const { return to.node() == 0 ? table_.find(to.place()) : nullptr; }
+
+    // I1. `here`: the worker whose thread this is, or null.
+    void queue(place& p, worker_type* here) {
+        const bool posted = here != nullptr && !config_.wakes_into_pool ? here->post_local(&p) : crew_.post(&p);
+        Sync::law(posted, "processes: the crew has ended, and a process lives");
+    }
+    // After the ready ones of that worker, which is this thread's.
+    void queue_behind(place& p, worker_type& here) {
+        if (config_.wakes_into_pool || !here.sources().put_behind(&p)) queue(p, nullptr);
+    }
+    send_answer queued(push_answer a, place& p, worker_type* here) {
+        if (a == push_answer::woke) queue(p, here);
+        if (a == push_answer::no_such_process) return send_answer::no_such_process;
+        return a == push_answer::completing ? send_answer::completing : send_answer::accepted;
+    }
+    // Refused, the node is destroyed.
+    send_answer push(worker_type* here, place& p, std::uint64_t generation, node* n, bool calls) {
+        const send_answer a = queued(p.word.push(generation, n, calls), p, here);
+        if (a != send_answer::accepted) blocks::release(n);
+        return a;
+    }
+    static send_answer refusal(place* p, pid to) {
+        return p != nullptr && p->word.generation() == to.generation() ? send_answer::completing
+                                                                       : send_answer::no_such_process;
+    }
+    // An event that was promised when something was accepted: it cannot be refused any more.
+    static node* make_promised(event_type what, pid about, payload&& data = {}) noexcept {
+        try {
+            return blocks::make(what, about.value, yield_error::none, std::move(data));
+        } catch (const std::bad_alloc&) {
+            Sync::fail(
+                "processes: no memory to tell a process what it was promised: an end, an answer, or that there is room");
+        }
+    }
+
+    // Sends an event of the scheduler's own. A kill and the word that there is room end a block; links and watches do
+    // not.
+    send_answer tell(worker_type* here, pid from, pid to, event_type what, std::uint32_t which = 0) {
+        place* const p = find(to);
+        if (p == nullptr || !p->word.looks_alive(to.generation())) return refusal(p, to);
+        node* const n = blocks::make(what, from.value, yield_error::none, payload());
+        n->what.call = which;
+        return push(here, *p, to.generation(), n, what == event_type::kill || what == event_type::room);
+    }
+    template <class T>
+    send_answer complete_by(worker_type* here, pid to, std::uint64_t tag, T&& data, yield_error error) {
+        place* const p = find(to);
+        if (p == nullptr || !p->word.looks_alive(to.generation())) {
+            books_.late_completion();
+            return refusal(p, to);
+        }
+        node* const n = blocks::make(event_type::completed, tag, error, std::forward<T>(data));
+        const send_answer a = queued(p->word.push(to.generation(), n, true), *p, here);
+        if (a == send_answer::accepted) return a;
+        if constexpr (std::is_same_v<T, payload>) data = std::move(n->what.data);
+        blocks::release(n);
+        books_.late_completion();
+        return a;
+    }
+    send_answer complete_by(worker_type* here, pid to, node* completion) noexcept {
+        place* const p = find(to);
+        send_answer a = send_answer::no_such_process;
+        if (p != nullptr)
+            a = push(here, *p, to.generation(), completion, true);
+        else
+            blocks::release(completion);
+        if (a != send_answer::accepted) books_.late_completion();
+        return a;
+    }
+    // Tells the sender of a request that `receiver` will not answer. The sender knows whether it waits for that
+    // receiver.
+    void no_answer(worker_type* here, pid receiver, reply_to what) {
+        place* const p = find(what.to);
+        send_answer a = send_answer::no_such_process;
+        if (p != nullptr && p->word.looks_alive(what.to.generation())) {
+            node* const n = make_promised(event_type::unanswered, receiver);
+            n->what.call = what.tag;
+            a = push(here, *p, what.to.generation(), n, true);
+        }
+        if (a != send_answer::accepted) books_.late_completion();
+    }
+    void no_answers(worker_type* here, place& p, const event_list<Sync>& unread) {
+        unread.each([&](const event& e) {
+            if (e.type == event_type::request && p.pay(e.reply())) no_answer(here, p.id(), e.reply());
+        });
+    }
+
+    typename Sync::template atomic<std::uint8_t> phase_;  // written by process_lives
+    const config_type config_;
+    process_books<Sync> books_;
+    process_table<place, Sync, place::word_type::last_generation> table_;
+    crew_type crew_;
+};
+
+}  // namespace apiary
