@@ -3,9 +3,7 @@ what a project outside is refused: assembly, another compiler, another processor
 
     newcomer_test.py BUILD_FOLDER CXX_COMPILER"""
 
-import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -14,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts" / "tests"))
-from page import followed, must, run  # noqa: E402
+from page import followed, install, must, outside, run  # noqa: E402
 
 PAGE = Path(__file__).resolve().parent / "README.md"
 
@@ -114,11 +112,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as parent:
         prefix, folder = Path(parent) / "prefix", Path(parent) / "my_stack"
         folder.mkdir()
-        environment = {k: v for k, v in os.environ.items() if k != "APIARY_SOURCE_ROOT"}
-        environment |= {"PREFIX": str(prefix), "CXX": compiler}
-        install = shlex.join(["cmake", "--install", build, "--prefix", str(prefix)])
-        done = run(f"{install} > installed.txt", Path(parent), environment)
-        must(done.returncode == 0, "cmake --install", done.stdout)
+        environment = outside(PREFIX=prefix, CXX=compiler)
+        install(Path(build), prefix)
         said = list(followed(section, folder, environment))
         must(len(said) == 3, f"the page has {len(said)} blocks of commands, not 3")
         buggy, fixed, weakened = said

@@ -1,6 +1,9 @@
-"""A page's files and commands, for tests that do what the page says, in an empty folder, as a newcomer would."""
+"""For tests that do what a newcomer does, outside of this tree: the package installed, a page's files and commands in an empty
+folder, a race whose results stay there."""
 
+import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -15,12 +18,34 @@ def must(condition: object, what: str, shown: str = "") -> None:
         sys.exit(f"{what}\n{shown}")
 
 
+def outside(**more: object) -> dict[str, str]:
+    """This environment without what it says about this tree, and with `more`."""
+    return {k: v for k, v in os.environ.items() if not k.startswith("APIARY_")} | {k: str(v) for k, v in more.items()}
+
+
+def race_elsewhere(root: Path) -> dict[str, str]:
+    """Makes `root` a tree of its own, which has nothing built; returns what makes scripts/apiary race there."""
+    for name in ("results", "build"):
+        (root / name).mkdir(parents=True)
+    (root / "CMakePresets.json").write_text('{"configurePresets": [{"name": "release"}]}')
+    return {"APIARY_ROOT": str(root), "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def run(command: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess:
     began = time.monotonic()
     done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     print(f"{time.monotonic() - began:6.1f} s, status {done.returncode}: {command.strip()}\n{done.stdout[-1500:]}", flush=True)
     return done
+
+
+def call(*words: object, **environment: str) -> subprocess.CompletedProcess:
+    return run(shlex.join(map(str, words)), Path.cwd(), outside(**environment))
+
+
+def install(build: Path, prefix: Path) -> None:
+    done = call("cmake", "--install", build, "--prefix", prefix)
+    must(done.returncode == 0, "cmake --install", done.stdout)
 
 
 def followed(text: str, folder: Path, environment: dict[str, str]) -> Iterator[subprocess.CompletedProcess]:

@@ -3,25 +3,15 @@
     outside_test.py BUILD_FOLDER SOURCE_FOLDER CXX_COMPILER"""
 
 import json
-import os
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 EXAMPLE = Path(__file__).resolve().parent
 PACKAGING = EXAMPLE.parent
-
-
-def run(*command: object, **environment: str) -> subprocess.CompletedProcess:
-    return subprocess.run([str(word) for word in command], text=True, env=os.environ | environment,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-
-
-def must(condition: object, what: str, shown: str = "") -> None:
-    if not condition:
-        sys.exit(f"{what}\n{shown}")
+sys.path.insert(0, str(PACKAGING.parent / "tests"))
+from page import call, install, must  # noqa: E402
 
 
 def built(at: Path, compiler: str, how: str, *words: object, **environment: str) -> Path:
@@ -29,10 +19,10 @@ def built(at: Path, compiler: str, how: str, *words: object, **environment: str)
     for command in (["cmake", "-G", "Ninja", "-S", EXAMPLE, "-B", at, f"-DHOW={how}", f"-DCMAKE_CXX_COMPILER={compiler}",
                      "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", *words],
                     ["cmake", "--build", at]):
-        done = run(*command, **environment)
+        done = call(*command, **environment)
         must(done.returncode == 0, f"{how}: {' '.join(map(str, command))}", done.stdout)
     shown = next(path for path in (at / "hundred_tasks", at / "bin" / "hundred_tasks") if path.exists())
-    done = run(shown)
+    done = call(shown)
     must(done.returncode == 0 and "ran 100 tasks" in done.stdout, f"{how}: {shown}", done.stdout)
     return at
 
@@ -53,7 +43,7 @@ def refused(folder: Path, compiler: str, prefix: Path) -> None:
     (folder / "other").mkdir()
     (folder / "other" / "CMakeLists.txt").write_text(text)
     (folder / "other" / "hundred_tasks.cpp").write_text((EXAMPLE / "hundred_tasks.cpp").read_text())
-    done = run("cmake", "-G", "Ninja", "-S", folder / "other", "-B", folder / "other" / "build", "-DHOW=find_package",
+    done = call("cmake", "-G", "Ninja", "-S", folder / "other", "-B", folder / "other" / "build", "-DHOW=find_package",
                f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={compiler}")
     must(done.returncode != 0 and "0.1" in done.stdout, "a package of 0.1 was taken for 0.2", done.stdout)
 
@@ -61,7 +51,7 @@ def refused(folder: Path, compiler: str, prefix: Path) -> None:
 def as_a_part(folder: Path, compiler: str, source: Path) -> None:
     """A project that takes the sources in may ask for stress programs, and is told where checks and subjects are to be had."""
     for option, says in (("STRESS", ""), ("MODEL_CHECKS", "COMPONENTS model bench"), ("BENCH", "COMPONENTS model bench")):
-        done = run("cmake", "-G", "Ninja", "-S", EXAMPLE, "-B", folder / option, "-DHOW=FetchContent", f"-DAPIARY={source}",
+        done = call("cmake", "-G", "Ninja", "-S", EXAMPLE, "-B", folder / option, "-DHOW=FetchContent", f"-DAPIARY={source}",
                    f"-DAPIARY_{option}=ON", f"-DCMAKE_CXX_COMPILER={compiler}")
         must((done.returncode == 0) == (not says) and says in " ".join(done.stdout.split()), f"a part with {option}", done.stdout)
 
@@ -93,12 +83,12 @@ def headers_alone(folder: Path, source: Path, compiler: str, include: Path, data
                      f"-DCMAKE_INSTALL_INCLUDEDIR={include}", f"-DCMAKE_INSTALL_DATADIR={data}",
                      "-DCMAKE_DISABLE_FIND_PACKAGE_Python3=ON", "-DCMAKE_OBJCOPY="],  # headers need neither
                     ["--install", folder / "made"]):
-        done = run("cmake", *command)
+        done = call("cmake", *command)
         must(done.returncode == 0, f"headers alone, in {include} and {data}", done.stdout)
-    done = run("pkg-config", "--variable=includedir", "apiary", PKG_CONFIG_PATH=str(prefix / data / "pkgconfig"))
+    done = call("pkg-config", "--variable=includedir", "apiary", PKG_CONFIG_PATH=str(prefix / data / "pkgconfig"))
     must((Path(done.stdout.strip()) / "apiary" / "version.hpp").exists(), "pkg-config tells of another folder", done.stdout)
     (folder / "CMakeLists.txt").write_text(ASKS)
-    done = run("cmake", "-G", "Ninja", "-S", folder, "-B", folder / "asks", f"-Dapiary_DIR={prefix}/lib64/cmake/apiary",
+    done = call("cmake", "-G", "Ninja", "-S", folder, "-B", folder / "asks", f"-Dapiary_DIR={prefix}/lib64/cmake/apiary",
                f"-DCMAKE_CXX_COMPILER={compiler}")
     for answer in ANSWERS:
         must(f"-- {answer}" in done.stdout, f"find_package does not answer {answer}", done.stdout)
@@ -109,7 +99,7 @@ def headers_alone(folder: Path, source: Path, compiler: str, include: Path, data
 def by_the_port(folder: Path, compiler: str) -> None:
     """vcpkg's port, by a CMake script that does what vcpkg's own functions do with their arguments: vcpkg is not needed."""
     folder.mkdir()
-    done = run("cmake", f"-DCOMPILER={compiler}", f"-DPORT={PACKAGING}/vcpkg/ports/apiary", f"-DFOLDER={folder}",
+    done = call("cmake", f"-DCOMPILER={compiler}", f"-DPORT={PACKAGING}/vcpkg/ports/apiary", f"-DFOLDER={folder}",
                "-P", EXAMPLE / "as_vcpkg_does.cmake")
     must(done.returncode == 0, "the port of vcpkg", done.stdout)
     left = sorted(str(path.relative_to(folder / "package")) for path in (folder / "package").glob("*/*"))
@@ -121,8 +111,7 @@ def main() -> None:
     build, source, compiler = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3]
     with tempfile.TemporaryDirectory() as name:
         folder, prefix = Path(name), Path(name) / "prefix"
-        done = run("cmake", "--install", build, "--prefix", prefix)
-        must(done.returncode == 0, "cmake --install", done.stdout)
+        install(build, prefix)
         strangers = [path for path in (prefix / "include").rglob("*test*.hpp")] + list((prefix / "include").rglob("testing"))
         must(not strangers, f"the package holds what only tests use: {strangers}")
         absolute = [line for path in prefix.rglob("apiaryTargets*.cmake") for line in path.read_text().splitlines() if "/usr/" in line]

@@ -2,9 +2,7 @@
 
     tutorial_test.py BUILD_FOLDER CXX_COMPILER"""
 
-import os
 import re
-import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -12,15 +10,7 @@ from pathlib import Path
 PAGE = Path(__file__).resolve().parents[1] / "TUTORIAL.md"
 APIARY = PAGE.parents[4]
 sys.path.insert(0, str(APIARY / "scripts" / "tests"))
-from page import followed, must, run  # noqa: E402
-
-
-def races_elsewhere(root: Path) -> dict[str, str]:
-    """What lets a race leave its results in a tree of its own, which has nothing built."""
-    for name in ("results", "build"):
-        (root / name).mkdir(parents=True)
-    (root / "CMakePresets.json").write_text('{"configurePresets": [{"name": "release"}]}')
-    return {"APIARY": str(APIARY), "APIARY_ROOT": str(root), "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+from page import followed, install, must, outside, race_elsewhere  # noqa: E402
 
 
 def main() -> None:
@@ -28,10 +18,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as parent:
         prefix, folder, races = (Path(parent) / name for name in ("prefix", "my_pool", "races"))
         folder.mkdir()
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("APIARY_")}
-        environment |= {"PREFIX": str(prefix), "CXX": compiler} | races_elsewhere(races)
-        done = run(f"{shlex.join(['cmake', '--install', str(build), '--prefix', str(prefix)])} > installed.txt", Path(parent), environment)
-        must(done.returncode == 0, "cmake --install", done.stdout)
+        environment = outside(PREFIX=prefix, CXX=compiler, APIARY=APIARY, **race_elsewhere(races))
+        install(build, prefix)
         # Two rounds cost seconds, and show that the race runs; a figure they are not.
         page = PAGE.read_text().replace("rounds = 10", "rounds = 2")
         said = list(followed(page, folder, environment))
