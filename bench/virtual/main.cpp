@@ -55,7 +55,7 @@ std::string as_json(const scenario& s, unsigned workers, const measured& m) {
                     ", \"operation\": " + quoted(s.operation) + ", \"workers\": " + std::to_string(workers) +
                     ", \"operations\": " + std::to_string(n) + ", \"ns\": " + each_ns(m.took, n);
     const std::pair<const char*, std::uint64_t> counts[] = {
-        {"moves", m.counts.moves},   {"accesses", m.counts.operations}, {"sleeps", m.counts.sleeps},
+        {"moves", m.counts.moves},   {"accesses", m.counts.operations}, {"blocks", m.counts.blocks}, {"sleeps", m.counts.sleeps},
         {"wakes", m.counts.wakes},   {"yields", m.counts.yields},       {"heavy_fences", m.counts.barriers},
     };
     for (const auto& [name, count] : counts)
@@ -138,7 +138,6 @@ call parse(const std::vector<std::string_view>& words) {
         throw bad_arguments("no --profile\n  cause:  each operation has a price\n  remedy: --profile "
                             "bench/virtual/profiles/flat.profile");
     c.priced = read_profile(*profile);
-    c.priced.between = c.what.between;
     for (const std::string_view change : changes) change_price(c.priced, change);
     return c;
 }

@@ -23,7 +23,7 @@ from .base.say import Progress
 from .verbs import completion, setup
 
 VERBS = ("setup", "build", "check", "prove", "mutate", "museum", "stress", "race", "compare", "qualify", "tune", "exact",
-         "virtual", "report", "nightly", "doctor", "completion", "clean")
+         "virtual", "calibrate", "report", "nightly", "doctor", "completion", "clean")
 DECIDES = ("check", "prove", "mutate", "museum", "stress", "race", "compare", "qualify", "tune", "exact", "virtual", "nightly",
            "doctor")
 BARE = ("setup", "doctor", "clean")  # run without the libraries of scripts/requirements.txt

@@ -69,8 +69,8 @@ measured spawn_many_local(machine& m, unsigned workers, bool brief) {
 }
 
 constexpr scenario all[] = {
-    {"coro_pool", "fib", "fork", 390, &fib},
-    {"coro_pool", "spawn_many_local", "task", 390, &spawn_many_local},
+    {"coro_pool", "fib", "fork", &fib},
+    {"coro_pool", "spawn_many_local", "task", &spawn_many_local},
 };
 
 }  // namespace

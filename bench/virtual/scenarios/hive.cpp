@@ -53,8 +53,8 @@ measured post_throughput(machine& m, unsigned workers, bool brief) {
 }
 
 constexpr scenario all[] = {
-    {"hive", "post_throughput", "task", 390, &post_throughput},
-    {"hive", "spawn_many_local", "task", 390, &spawn_many_local},
+    {"hive", "post_throughput", "task", &post_throughput},
+    {"hive", "spawn_many_local", "task", &spawn_many_local},
 };
 
 }  // namespace

@@ -15,8 +15,6 @@ using base = basic_process<S>;
 using bench::letter;
 
 constexpr std::uint64_t letters_a_step = 4'096;  // as the subject has it
-// Fitted: README.md.
-constexpr picoseconds step_work = 100'000, letter_work = 1'000;
 
 // What the programs ask of a runtime of processes.
 class runtime {
@@ -69,7 +67,6 @@ private:
         explicit body(P process) : process_(std::move(process)) {}
         init_answer init(context&, std::string_view, payload) override { return init_answer::ready; }
         void step(events& batch, output& out) override {
-            work(step_work);
             self me(out, has_more_);
             if (!std::exchange(begun_, true)) {
                 bench::start_process(process_, me);
@@ -79,7 +76,6 @@ private:
             while (!me.stopped()) {
                 event* const e = batch.next();
                 if (e == nullptr) return;
-                work(letter_work);
                 if (const letter* const l = e->data.get<letter>())
                     bench::deliver(process_, me, *l);
                 else
@@ -166,8 +162,8 @@ measured create(machine& m, unsigned workers, bool brief) {
 }
 
 constexpr scenario all[] = {
-    {"processes", "msg_create", "process", 1500, &create},
-    {"processes", "msg_throughput", "message", 1500, &throughput},
+    {"processes", "msg_create", "process", &create},
+    {"processes", "msg_throughput", "message", &throughput},
 };
 
 }  // namespace

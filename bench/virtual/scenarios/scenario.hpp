@@ -34,7 +34,6 @@ struct measured {
 struct scenario {
     std::string_view subject, name;
     std::string_view operation;  // what is counted, in a word
-    picoseconds between;         // plain instructions between two operations of the policy: README.md, "fitted"
     // The body of thread 0. Brief: as little work as shows that the answers are right.
     measured (*run)(machine& m, unsigned workers, bool brief);
 };

@@ -150,6 +150,58 @@ TEST(VirtualLines, ALineOfAnotherClusterIsDearer) {
     EXPECT_EQ(took[0], 305);
 }
 
+TEST(VirtualLines, AnUpgradeHasAPriceOfItsOwn) {
+    prices p = round_prices();
+    p.upgrade = 30 * ns;
+    alignas(64) word x{0};
+    double with_copy = 0, without = 0;
+    run({[&] { (void)x.load(relaxed); },
+         [&] {
+             machine::current()->spend(1000 * ns);
+             (void)x.load(relaxed);
+             machine::current()->spend(1000 * ns);
+             const double before = now();
+             x.fetch_add(1, relaxed);  // it has a copy, and so has another
+             with_copy = now() - before;
+         },
+         [&] {
+             machine::current()->spend(5000 * ns);
+             const double before = now();
+             x.fetch_add(1, relaxed);
+             without = now() - before;
+         }},
+        p);
+    EXPECT_EQ(with_copy, 30 + 5);
+    EXPECT_EQ(without, 100 + 5);
+}
+
+TEST(VirtualLines, ALoadTakesAChangedLineWholeWhereTheProfileSaysSo) {
+    prices p = round_prices();
+    p.load_takes = 1;
+    alignas(64) word y{0};
+    double reader = 0, writer = 0;
+    const outcome one = run({[&] {
+                                 y.store(1, relaxed);
+                                 machine::current()->spend(2000 * ns);
+                                 const double before = now();
+                                 (void)y.load(relaxed);  // it went whole, and has not been changed since: now both have it
+                                 writer = now() - before;
+                             },
+                             [&] {
+                                 machine::current()->spend(1000 * ns);
+                                 (void)y.load(relaxed);
+                                 const double before = now();
+                                 (void)y.load(relaxed);
+                                 reader = now() - before;
+                                 machine::current()->spend(2000 * ns);
+                                 (void)y.load(relaxed);  // it has kept a copy
+                             }},
+                            p);
+    EXPECT_EQ(reader, 1);
+    EXPECT_EQ(writer, 100);
+    EXPECT_EQ(one.counts.moves, 2U);
+}
+
 TEST(VirtualLines, ALineThatWasAskedForAheadIsThereInTime) {
     alignas(64) word x{0};
     double late = 0, early = 0;

@@ -18,6 +18,7 @@ inline prices round_prices() {
     p.change_hit = 5 * ns;
     p.transfer = p.far_transfer = 100 * ns;
     p.clean_copy = 50 * ns;
+    p.upgrade = 100 * ns;
     p.cold = 10 * ns;
     p.copy_occupies = 20 * ns;
     p.fence = 8 * ns;

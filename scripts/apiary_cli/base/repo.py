@@ -27,7 +27,7 @@ RUST = ROOT / "tokio_baseline"
 BUILT_BY = ("CMakeLists.txt", "CMakePresets.json", "scripts/cmake")
 PROVED_FOLDERS = ("impl", "model_check", *BUILT_BY)
 STRESSED_FOLDERS = ("impl", "stress", *BUILT_BY)
-KINDS = ("checks", "long", "stress", "subjects", "micro", "exact", "virtual")  # of programs that a manifest lists
+KINDS = ("checks", "long", "stress", "subjects", "micro", "exact", "virtual", "calibrate")  # of programs that a manifest lists
 SHOWN = 6  # names in a sentence
 NOT_SOURCE = {"target", "__pycache__"}
 

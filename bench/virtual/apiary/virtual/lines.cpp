@@ -54,7 +54,7 @@ picoseconds lines::price_of_move(const line& l, access kind, unsigned c, bool ot
     if (l.owner >= 0) return far(static_cast<unsigned>(l.owner), c) ? p_.far_transfer : p_.transfer;
     if (!others) return p_.cold;
     if (kind == access::load) return p_.clean_copy;
-    return has_far_copy(l, c) ? p_.far_transfer : p_.transfer;
+    return has_far_copy(l, c) ? p_.far_transfer : has_copy(l, c) ? p_.upgrade : p_.transfer;
 }
 
 void lines::give_to(line& l, unsigned c, picoseconds start, picoseconds cost) {
@@ -83,6 +83,7 @@ lines::outcome lines::touch(std::uintptr_t address, access kind, unsigned c, pro
         has = true;
     }
     if (has) {
+        if (kind != access::load && l.owner == static_cast<int>(c)) l.changed = true;
         if (mine && l.on_its_way && l.busy_until > times.clock) {
             if (kind == access::store)
                 times.stores_done = std::max(times.stores_done, l.busy_until);
@@ -99,6 +100,12 @@ lines::outcome lines::touch(std::uintptr_t address, access kind, unsigned c, pro
     told.cost = cost;
     l.on_its_way = false;
     const picoseconds done = start + cost;
+    if (kind == access::load && p_.load_takes != 0 && l.owner >= 0 && l.changed) {
+        give_to(l, c, start, cost);
+        l.changed = false;
+        times.clock = done;
+        return told;
+    }
     if (kind == access::load) {
         l.busy_until = start + (l.owner >= 0 ? cost : p_.copy_occupies);
         if (l.owner >= 0) add_copy(l, static_cast<unsigned>(l.owner));
@@ -108,6 +115,7 @@ lines::outcome lines::touch(std::uintptr_t address, access kind, unsigned c, pro
         return told;
     }
     give_to(l, c, start, cost);
+    l.changed = true;
     if (kind == access::change) {
         times.clock = done + hit;
     } else {

@@ -42,6 +42,15 @@ public:
     outcome touch(std::uintptr_t address, access kind, unsigned c, processor_times& times, picoseconds hit);
     // Asks for a line to be written, and goes on.
     outcome ask_ahead(std::uintptr_t address, unsigned c, const processor_times& times);
+    // Whether an access would cost no more than a hit; a store is then taken as done.
+    bool has(std::uintptr_t address, access kind, unsigned c) {
+        line& l = at(address);
+        if (l.watched && kind != access::load) return false;
+        if (l.owner != static_cast<int>(c)) return kind == access::load && has_copy(l, c);
+        if (l.on_its_way) return false;
+        l.changed = l.changed || kind != access::load;
+        return true;
+    }
     // The next store or change of that line will be called watched.
     void watch(std::uintptr_t address) { at(address).watched = true; }
 
@@ -52,7 +61,9 @@ private:
         std::uint64_t* copies = nullptr;  // a bit for each processor
         std::int16_t owner = -1, former = -1;
         std::uint16_t copy_count = 0;
-        bool on_its_way = false, watched = false;  // asked for ahead, until busy_until
+        bool on_its_way = false;  // asked for ahead, until busy_until
+        bool watched = false;
+        bool changed = false;  // by its owner
     };
     struct page {
         std::array<line, 64> lines;

@@ -11,11 +11,13 @@
 
 #include <apiary/model_check/explorer/context.hpp>
 
+extern "C" const char __executable_start;  // by the linker
+
 namespace apiary::virt {
 
 namespace {
 
-constexpr std::size_t stack_bytes = std::size_t{1} << 20, guard_bytes = 4096;
+constexpr std::size_t guard_bytes = 4096;
 
 // Exceptions that are thrown or caught on a stack: the run-time library counts them for each thread of the host.
 struct exceptions_in_flight {
@@ -143,6 +145,7 @@ void machine::body_of(void* argument) {
     } catch (...) {
         if (!m.failure_) m.failure_ = std::current_exception();
     }
+    m.spend_blocks();
     t.body = nullptr;
     for (void (*const f)() : t.at_exit) f();
     t.done = true;
@@ -165,6 +168,7 @@ void machine::run() {
     if (threads_.empty()) return;
     thread outside(*this, processors_, "outside", nullptr);
     running_ = outside_ = &outside;
+    blocks_run = 0;
     dispatch();
     running_ = outside_ = nullptr;
     if (!failure_) return;
@@ -208,6 +212,7 @@ void machine::switch_to(thread& to) {
     from.exceptions = of_the_host();
     of_the_host() = to.exceptions;
     running_ = &to;
+    own_stack_ = reinterpret_cast<std::uintptr_t>(stacks_) + stack_bytes * to.number;
     model::explorer::switch_context(&from.where, to.where);
 }
 
@@ -257,9 +262,15 @@ void machine::dispatch() {
     }
 }
 
+void machine::spend_blocks() {
+    const std::uint64_t n = std::exchange(blocks_run, 0);
+    counts_.blocks += n;
+    running_->clock += static_cast<picoseconds>(n) * p_.basic_block;
+}
+
 void machine::step() {
     thread& t = *running_;
-    t.clock += p_.between;
+    spend_blocks();
     if (t.clock > horizon_) {
         make_ready(t, t.clock);
         dispatch();
@@ -270,6 +281,7 @@ void machine::step() {
 
 bool machine::block(picoseconds deadline, const void* on, const place& at, const char* what) {
     thread& t = *running_;
+    spend_blocks();
     t.blocked = true;
     t.waits_on = on;
     t.at = at;
@@ -374,6 +386,22 @@ void machine::touch(const void* p, std::size_t bytes, access kind, picoseconds h
     touch_line(first, kind, hit, at);
     for (auto next = first / arena::line * arena::line + arena::line; next < first + bytes; next += arena::line)
         touch_line(next, kind, hit, at);
+}
+
+// Code and data of the program lie at a distance from its beginning that is the same each time.
+place machine::place_of(const void* pc) {
+    static const auto begin = reinterpret_cast<std::uintptr_t>(&__executable_start);
+    return {"program", "plain code", static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(pc) - begin)};
+}
+
+void machine::touch_plain_lines(std::uintptr_t first, std::size_t bytes, access kind, const void* pc) {
+    for (auto p = first; p < first + bytes; p = p / arena::line * arena::line + arena::line) {
+        if (lines_.has(p, kind, running_->number)) continue;
+        step();
+        const place at = place_of(pc);
+        running_->at = at;
+        touch_line(p, kind, 0, at);
+    }
 }
 
 void machine::ask_ahead(const void* p) {

@@ -51,6 +51,7 @@ class machine {
 public:
     static constexpr unsigned max_processors = 1024;
     static constexpr picoseconds never = INT64_MAX;
+    static constexpr std::size_t stack_bytes = std::size_t{1} << 20;
     class thread;
 
     // Throws std::invalid_argument for a number of processors outside of 1 to max_processors, std::logic_error beside another.
@@ -69,7 +70,7 @@ public:
 
     // What was counted since the last clear_counts.
     struct counts {
-        std::uint64_t operations = 0, moves = 0, sleeps = 0, wakes = 0, yields = 0, barriers = 0, switches = 0;
+        std::uint64_t operations = 0, blocks = 0, moves = 0, sleeps = 0, wakes = 0, yields = 0, barriers = 0, switches = 0;
     };
     const counts& counted() const { return counts_; }
     const moves& moved() const { return moves_; }
@@ -77,15 +78,23 @@ public:
 
     picoseconds now() const;  // of the thread that runs; outside of one, the last end of a thread
     unsigned processors() const { return processors_; }
-    const prices& priced() const { return p_; }
+    [[gnu::always_inline]] const prices& priced() const { return p_; }
 
     // The machine that there is, and the thread that runs on it; null where there is none.
-    static machine* current() { return current_; }
-    static thread* running() { return running_; }
+    [[gnu::always_inline]] static machine* current() { return current_; }
+    [[gnu::always_inline]] static thread* running() { return running_; }
     static unsigned number_of_running();  // 0 outside of a thread
 
     // Operations, for virtual_sync; each by the thread that runs.
     void touch(const void* p, std::size_t bytes, access kind, picoseconds hit, const place& at);
+    // By compiled code, from the call before `pc` (seen_calls.cpp): costs something where the line has to come.
+    [[gnu::always_inline]] void touch_plain(const void* p, std::size_t bytes, access kind, const void* pc) {
+        const auto first = reinterpret_cast<std::uintptr_t>(p);
+        if (first - own_stack_ >= stack_bytes) touch_plain_lines(first, bytes, kind, pc);
+    }
+    static place place_of(const void* pc);
+    // Basic blocks since the last operation of the thread that runs; each costs its price.
+    static inline std::uint64_t blocks_run = 0;
     void ask_ahead(const void* p);
     void fence();
     void barrier();
@@ -135,6 +144,8 @@ private:
     void dispatch();  // away from the thread that runs, which has queued itself, blocked or ended
     void switch_to(thread& to);
     void step();
+    void spend_blocks();
+    void touch_plain_lines(std::uintptr_t first, std::size_t bytes, access kind, const void* pc);
     void touch_line(std::uintptr_t address, access kind, picoseconds hit, const place& at);
     void account(std::uintptr_t address, access kind, const place& at, picoseconds queued, picoseconds cost);
     void use_depot();
@@ -157,6 +168,7 @@ private:
     std::exception_ptr failure_;
     char* stacks_ = nullptr;
     std::size_t stacks_bytes_ = 0;
+    std::uintptr_t own_stack_ = 0;  // of the thread that runs
 
     static inline machine* current_ = nullptr;
     static inline thread* running_ = nullptr;

@@ -23,10 +23,12 @@ struct prices {
     // Access to a line that it has not: another one owns it, in the same cluster or in a farther one; others have clean
     // copies; no cache has it.
     picoseconds transfer = 0, far_transfer = 0, clean_copy = 0, cold = 0;
+    picoseconds upgrade = 0;  // a write to a line of which the writer and others of its cluster have clean copies
     picoseconds copy_occupies = 0;  // how long the making of a clean copy keeps the next access to its line waiting
+    std::int64_t load_takes = 0;  // 1: a load takes a line that its owner has changed whole, and leaves no copy there
     std::int64_t request_permille = 0;  // of a transfer: until then its former owner still has the line
     std::int64_t cluster = 0;           // processors in a cluster
-    picoseconds between = 0;  // the plain instructions between two operations; a scenario's, not a profile's
+    picoseconds basic_block = 0;        // of plain instructions, where the compiler counts them
     picoseconds fence = 0;              // beside the wait for earlier stores
     picoseconds store_buffer = 0;       // how far a processor runs ahead of stores under way
     picoseconds relax = 0, yield = 0, clock_read = 0;

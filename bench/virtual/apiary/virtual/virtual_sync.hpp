@@ -25,6 +25,13 @@
 #include <apiary/sync/real_sync.hpp>
 #include <apiary/virtual/machine.hpp>
 
+// What stands for one instruction is a call, and nothing in it is counted or seen (seen_calls.cpp).
+#if defined(__clang__)
+#define APIARY_UNSEEN [[gnu::noinline]] __attribute__((no_sanitize("thread", "coverage")))
+#else
+#define APIARY_UNSEEN [[gnu::noinline, gnu::no_sanitize("thread"), gnu::no_sanitize_coverage]]
+#endif
+
 namespace apiary::virt {
 
 // "steal_half_queue" for apiary::steal_half_queue<…>.
@@ -61,50 +68,55 @@ struct virtual_sync {
         atomic(const atomic&) = delete;
         atomic& operator=(const atomic&) = delete;
 
-        T load(std::memory_order, site at = site::current()) const noexcept {
+        APIARY_UNSEEN T load(std::memory_order, site at = site::current()) const noexcept {
             touch(access::load, at);
             return value_;
         }
-        void store(T value, std::memory_order order, site at = site::current()) noexcept {
+        APIARY_UNSEEN void store(T value, std::memory_order order, site at = site::current()) noexcept {
             touch(order == std::memory_order_seq_cst ? access::change : access::store, at);  // an xchg, on x86-64
             value_ = value;
         }
-        T exchange(T value, std::memory_order, site at = site::current()) noexcept {
+        APIARY_UNSEEN T exchange(T value, std::memory_order, site at = site::current()) noexcept {
             touch(access::change, at);
-            return std::exchange(value_, value);
+            return replace(value);
         }
-        bool compare_exchange_weak(T& expected, T desired, std::memory_order, std::memory_order,
+        APIARY_UNSEEN bool compare_exchange_weak(T& expected, T desired, std::memory_order, std::memory_order,
                                    site at = site::current()) noexcept {
             return compare_exchange(expected, desired, at);
         }
-        bool compare_exchange_strong(T& expected, T desired, std::memory_order, std::memory_order,
+        APIARY_UNSEEN bool compare_exchange_strong(T& expected, T desired, std::memory_order, std::memory_order,
                                      site at = site::current()) noexcept {
             return compare_exchange(expected, desired, at);
         }
-        T fetch_add(T v, std::memory_order, site at = site::current()) noexcept {
+        APIARY_UNSEEN T fetch_add(T v, std::memory_order, site at = site::current()) noexcept {
             touch(access::change, at);
-            return std::exchange(value_, static_cast<T>(value_ + v));
+            return replace(static_cast<T>(value_ + v));
         }
-        T fetch_sub(T v, std::memory_order, site at = site::current()) noexcept {
+        APIARY_UNSEEN T fetch_sub(T v, std::memory_order, site at = site::current()) noexcept {
             touch(access::change, at);
-            return std::exchange(value_, static_cast<T>(value_ - v));
+            return replace(static_cast<T>(value_ - v));
         }
-        T fetch_or(T v, std::memory_order, site at = site::current()) noexcept {
+        APIARY_UNSEEN T fetch_or(T v, std::memory_order, site at = site::current()) noexcept {
             touch(access::change, at);
-            return std::exchange(value_, static_cast<T>(value_ | v));
+            return replace(static_cast<T>(value_ | v));
         }
-        T fetch_and(T v, std::memory_order, site at = site::current()) noexcept {
+        APIARY_UNSEEN T fetch_and(T v, std::memory_order, site at = site::current()) noexcept {
             touch(access::change, at);
-            return std::exchange(value_, static_cast<T>(value_ & v));
+            return replace(static_cast<T>(value_ & v));
         }
 
     private:
-        void touch(access kind, const site& at) const noexcept {
+        APIARY_UNSEEN void touch(access kind, const site& at) const noexcept {
             if (machine::running() == nullptr) return;
             machine& m = *machine::current();
             m.touch(this, sizeof value_, kind, kind == access::change ? m.priced().change_hit : m.priced().hit, at.where);
         }
-        bool compare_exchange(T& expected, T desired, const site& at) noexcept {
+        APIARY_UNSEEN T replace(T value) noexcept {
+            const T old = value_;
+            value_ = value;
+            return old;
+        }
+        APIARY_UNSEEN bool compare_exchange(T& expected, T desired, const site& at) noexcept {
             touch(access::change, at);
             if (std::memcmp(&value_, &expected, sizeof value_) == 0) {
                 value_ = desired;
@@ -117,11 +129,11 @@ struct virtual_sync {
         alignas(std::atomic<T>) T value_;
     };
 
-    static void fence(std::memory_order order, site = {}) noexcept {
+    APIARY_UNSEEN static void fence(std::memory_order order, site = {}) noexcept {
         if (order == std::memory_order_seq_cst && machine::running() != nullptr) machine::current()->fence();
     }
     static void fence_light(site = {}) noexcept {}
-    static void fence_heavy(site = {}) noexcept {
+    APIARY_UNSEEN static void fence_heavy(site = {}) noexcept {
         if (machine::running() != nullptr) machine::current()->barrier();
     }
 
@@ -130,21 +142,21 @@ struct virtual_sync {
     public:
         cell() noexcept = default;
         constexpr explicit cell(T value) noexcept : value_(std::move(value)) {}
-        const T& read(site at = site::current()) const noexcept {
+        APIARY_UNSEEN const T& read(site at = site::current()) const noexcept {
             touch(access::load, at);
             return value_;
         }
-        void write(T value, site at = site::current()) noexcept {
+        APIARY_UNSEEN void write(T value, site at = site::current()) noexcept {
             touch(access::store, at);
             value_ = std::move(value);
         }
-        T take(site at = site::current()) noexcept {
+        APIARY_UNSEEN T take(site at = site::current()) noexcept {
             touch(access::load, at);
             return std::move(value_);
         }
 
     private:
-        void touch(access kind, const site& at) const noexcept {
+        APIARY_UNSEEN void touch(access kind, const site& at) const noexcept {
             if (machine::running() == nullptr) return;
             machine& m = *machine::current();
             m.touch(this, sizeof value_, kind, m.priced().cell_hit, at.where);
@@ -157,14 +169,14 @@ struct virtual_sync {
     public:
         constexpr explicit futex(std::uint32_t value) noexcept : atomic(value) {}
 
-        bool wait(std::uint32_t expected, std::int64_t deadline_ns, site at = site::current()) noexcept {
+        APIARY_UNSEEN bool wait(std::uint32_t expected, std::int64_t deadline_ns, site at = site::current()) noexcept {
             if (machine::running() == nullptr) fail("a thread outside of the virtual machine would block", at);
             return machine::current()->futex_wait(this, expected, deadline_ns, at.where);
         }
-        void wake_one(site = {}) noexcept {
+        APIARY_UNSEEN void wake_one(site = {}) noexcept {
             if (machine::running() != nullptr) machine::current()->futex_wake(this, false);
         }
-        void wake_all(site = {}) noexcept {
+        APIARY_UNSEEN void wake_all(site = {}) noexcept {
             if (machine::running() != nullptr) machine::current()->futex_wake(this, true);
         }
     };
@@ -172,15 +184,15 @@ struct virtual_sync {
     // glibc's: 0 free, 1 held, 2 held and perhaps waited for. It does not spin.
     class mutex {
     public:
-        void lock(site at = site::current()) {
+        APIARY_UNSEEN void lock(site at = site::current()) {
             if (try_lock(at)) return;
             while (word_.exchange(2, std::memory_order_acquire, at) != 0) (void)word_.wait(2, forever, at);
         }
-        bool try_lock(site at = site::current()) {
+        APIARY_UNSEEN bool try_lock(site at = site::current()) {
             std::uint32_t expected = 0;
             return word_.compare_exchange_strong(expected, 1, std::memory_order_acquire, std::memory_order_relaxed, at);
         }
-        void unlock(site at = site::current()) {
+        APIARY_UNSEEN void unlock(site at = site::current()) {
             if (word_.exchange(0, std::memory_order_release, at) == 2) word_.wake_one(at);
         }
 
@@ -203,17 +215,17 @@ struct virtual_sync {
 
     class condvar {
     public:
-        void wait(lock& l, site at = site::current()) {
+        APIARY_UNSEEN void wait(lock& l, site at = site::current()) {
             const std::uint32_t seen = turns_.load(std::memory_order_relaxed, at);
             l.m_.unlock(at);
             (void)turns_.wait(seen, forever, at);
             l.m_.lock(at);
         }
-        void notify_one(site at = site::current()) noexcept {
+        APIARY_UNSEEN void notify_one(site at = site::current()) noexcept {
             turns_.fetch_add(1, std::memory_order_relaxed, at);
             turns_.wake_one(at);
         }
-        void notify_all(site at = site::current()) noexcept {
+        APIARY_UNSEEN void notify_all(site at = site::current()) noexcept {
             turns_.fetch_add(1, std::memory_order_relaxed, at);
             turns_.wake_all(at);
         }
@@ -234,31 +246,31 @@ struct virtual_sync {
         }
     }
 
-    static void relax(site = {}) noexcept {
+    APIARY_UNSEEN static void relax(site = {}) noexcept {
         if (machine::running() != nullptr) machine::current()->spend(machine::current()->priced().relax);
     }
 
-    static void yield(site = {}) noexcept {
+    APIARY_UNSEEN static void yield(site = {}) noexcept {
         if (machine::running() != nullptr) return machine::current()->yield();
         real_sync::yield();
     }
-    static void sleep_ns(std::int64_t ns, site at = site::current()) {
+    APIARY_UNSEEN static void sleep_ns(std::int64_t ns, site at = site::current()) {
         if (machine::running() == nullptr) fail("a thread outside of the virtual machine would sleep", at);
         machine::current()->sleep_ns(ns, at.where);
     }
 
     // Reading ahead is not modelled.
     static void prefetch(const void*, site = {}) noexcept {}
-    static void prefetch_to_write(const void* p, site = {}) noexcept {
+    APIARY_UNSEEN static void prefetch_to_write(const void* p, site = {}) noexcept {
         if (machine::running() != nullptr && the_arena().contains(p)) machine::current()->ask_ahead(p);
     }
 
-    static stack_bounds stack() noexcept { return machine::running() != nullptr ? machine::stack() : real_sync::stack(); }
+    APIARY_UNSEEN static stack_bounds stack() noexcept { return machine::running() != nullptr ? machine::stack() : real_sync::stack(); }
 
     // Each thread has a processor of its own.
-    static int processor() noexcept { return static_cast<int>(machine::number_of_running()); }
+    APIARY_UNSEEN static int processor() noexcept { return static_cast<int>(machine::number_of_running()); }
 
-    static std::int64_t now_ns() noexcept {
+    APIARY_UNSEEN static std::int64_t now_ns() noexcept {
         machine* const m = machine::current();
         if (m == nullptr) return 0;
         return (machine::running() != nullptr ? m->read_clock() : m->now()) / 1000;
@@ -284,33 +296,33 @@ struct virtual_sync {
     };
 
     template <class T>
-    static T* current() noexcept {
+    APIARY_UNSEEN static T* current() noexcept {
         return static_cast<T*>(machine::slot(&key<T>));
     }
     template <class T>
-    static void set_current(T* p) noexcept {
+    APIARY_UNSEEN static void set_current(T* p) noexcept {
         machine::slot(&key<T>) = p;
     }
 
     template <class T>
-    static T& local() noexcept {
+    APIARY_UNSEEN static T& local() noexcept {
         static_assert(std::is_trivially_destructible_v<T>, "nobody calls a destructor");
         return machine::local<T>(&local_key<T>);
     }
     template <void (*F)()>
-    static void at_thread_exit() {
+    APIARY_UNSEEN static void at_thread_exit() {
         machine::at_thread_exit(F);
     }
 
-    static void* allocate(std::size_t bytes, std::size_t alignment) {
+    APIARY_UNSEEN static void* allocate(std::size_t bytes, std::size_t alignment) {
         static const label what = intern("memory");
         return get(bytes, alignment, what);
     }
-    static void deallocate(void* p, std::size_t, std::size_t alignment) noexcept { put(p, alignment); }
+    APIARY_UNSEEN static void deallocate(void* p, std::size_t, std::size_t alignment) noexcept { put(p, alignment); }
 
     template <class T, class... Args>
     static T* create(Args&&... args) {
-        static const label what = intern(short_type_name<T>());
+        const label what = label_of<T>();
         void* const p = get(sizeof(T), alignof(T), what);
         try {
             return ::new (p) T(std::forward<Args>(args)...);
@@ -327,7 +339,7 @@ struct virtual_sync {
     }
     template <class T>
     static T* create_array(std::size_t n) {
-        static const label what = intern(std::string(short_type_name<T>()) + "[]");
+        const label what = label_of<T[]>();
         auto* const p = static_cast<T*>(get(std::max<std::size_t>(n * sizeof(T), 1), alignof(T), what));
         std::size_t made = 0;
         try {
@@ -364,12 +376,19 @@ private:
     template <class T>
     static inline const char local_key = 0;
 
-    static void* get(std::size_t bytes, std::size_t alignment, label what) {
+    template <class T>
+    APIARY_UNSEEN static label label_of() {
+        static const label what =
+            intern(std::string(short_type_name<std::remove_extent_t<T>>()) + (std::is_array_v<T> ? "[]" : ""));
+        return what;
+    }
+
+    APIARY_UNSEEN static void* get(std::size_t bytes, std::size_t alignment, label what) {
         if (machine::running() == nullptr) return ::operator new(bytes, std::align_val_t{std::max(alignment, arena::line)});
         machine& m = *machine::current();
         return m.allocate(bytes, alignment, what, m.priced().block);
     }
-    static void put(void* p, std::size_t alignment) noexcept {
+    APIARY_UNSEEN static void put(void* p, std::size_t alignment) noexcept {
         if (machine::running() != nullptr && the_arena().contains(p))
             machine::current()->release(p, machine::current()->priced().block);
         else

@@ -1,0 +1,135 @@
+// Code that is compiled to be seen: its basic blocks cost time, and its plain memory moves lines.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <memory>
+
+#include "round_prices.hpp"
+
+namespace apiary::virt::test::seen_test {
+
+using S = virtual_sync;
+using word = S::atomic<std::uint64_t>;
+constexpr auto relaxed = std::memory_order_relaxed;
+
+// One block a turn, and few besides.
+[[gnu::noinline]] void turns(unsigned n) {
+    for (unsigned i = 0; i != n; ++i) asm volatile("" : "+r"(i));
+}
+
+TEST(VirtualSeen, EachBasicBlockCostsItsPrice) {
+    prices p = round_prices();
+    p.basic_block = 2 * ns;
+    double little = 0, much = 0;
+    const outcome o = run({[&] {
+                              machine::current()->spend(0);
+                              const double began = now();
+                              turns(10);
+                              machine::current()->spend(0);
+                              little = now() - began;
+                              turns(1010);
+                              machine::current()->spend(0);
+                              much = now() - began - little;
+                          }},
+                          p);
+    EXPECT_NEAR(much - little, 1000 * 2, 20);
+    EXPECT_GE(o.counts.blocks, 1020U);
+    EXPECT_LE(o.counts.blocks, 1060U);
+}
+
+// In front of a wait, too: nobody else is billed.
+TEST(VirtualSeen, BlocksBeforeASleepAreTheirOwnThreads) {
+    prices p = round_prices();
+    p.basic_block = 10 * ns;
+    double slept = 0, other = 0;
+    run({[&] {
+             turns(1000);
+             machine::current()->sleep_ns(0, {});
+             slept = now();
+         },
+         [&] {
+             machine::current()->spend(0);
+             other = now();
+         }},
+        p);
+    EXPECT_GT(slept, 1000 * 10 + 50'000);
+    EXPECT_LT(other, 20 * 10);
+}
+
+TEST(VirtualSeen, AnOperationOfThePolicyIsCountedOnceAndHasNoBlocks) {
+    alignas(64) static word x{0};
+    const auto counted = [](unsigned n) {
+        return run({[n] {
+            for (unsigned i = 0; i != n; ++i) x.fetch_add(1, relaxed);
+        }});
+    };
+    const outcome few = counted(10), many = counted(110);
+    EXPECT_EQ(many.counts.operations - few.counts.operations, 100U);
+    EXPECT_LE(many.counts.blocks - few.counts.blocks, 100U);  // the loop
+    EXPECT_EQ(many.counts.moves, 0U);
+}
+
+struct alignas(64) mail {
+    std::array<std::uint64_t, 8> payload{};
+};
+
+// The payload is plain: its line comes once to its reader, and goes back once to its writer, for each turn.
+TEST(VirtualSeen, PlainMemoryMovesItsLines) {
+    constexpr std::uint64_t rounds = 50;
+    mail* sent = nullptr;
+    word* turn = nullptr;
+    std::uint64_t sum = 0;
+    const outcome o = run_each(2, [&](unsigned me) {
+        if (me == 0) {
+            sent = S::create<mail>();
+            turn = S::create<word>(1U);
+        } else {
+            machine::current()->spend(1000 * ns);
+            S::relax();
+        }
+        for (std::uint64_t i = 0; i != rounds; ++i) {
+            S::spin_until(*turn, [&](std::uint64_t v) { return v == 2 * i + 1 + me; });
+            if (me == 0)
+                for (std::uint64_t& x : sent->payload) x = i;
+            else
+                for (const std::uint64_t x : sent->payload) sum += x;
+            turn->store(2 * i + 2 + me, std::memory_order_release);
+        }
+    });
+    EXPECT_EQ(sum, 8 * rounds * (rounds - 1) / 2);
+    const auto row = std::find_if(o.table.begin(), o.table.end(), [](const auto& r) { return r.object == "mail"; });
+    ASSERT_NE(row, o.table.end());
+    EXPECT_NEAR(static_cast<double>(row->count), 2 * rounds, 2);
+    EXPECT_EQ(row->places[0].function, "plain code");
+}
+
+TEST(VirtualSeen, PlainMemoryOfItsOwnCostsNothingOnceItIsThere) {
+    double took = 0;
+    const outcome o = run({[&] {
+        const auto mine = std::make_unique<mail>();
+        std::uint64_t here[8] = {};
+        const double began = now();
+        for (int i = 0; i != 100; ++i) {
+            mine->payload[i % 8] += here[i % 8];
+            asm volatile("" : : "r"(mine.get()), "r"(here) : "memory");
+        }
+        machine::current()->spend(0);
+        took = now() - began;
+    }});
+    EXPECT_EQ(o.counts.moves, 0U);
+    EXPECT_EQ(took, 0);
+}
+
+TEST(VirtualSeen, OperationsOfStdAtomicAreThoseOfThePolicy) {
+    alignas(64) static std::atomic<std::uint64_t> x{0};
+    x = 0;
+    const outcome o = run_each(2, [](unsigned) {
+        for (int i = 0; i != 100; ++i) x.fetch_add(1, relaxed);
+    });
+    EXPECT_EQ(x.load(relaxed), 200U);
+    EXPECT_EQ(o.counts.moves, 2 * 100 - 1U);
+    EXPECT_EQ(o.counts.operations, 200U);
+}
+
+}  // namespace apiary::virt::test::seen_test
