@@ -76,9 +76,9 @@ measured fib(machine& m, unsigned workers, bool brief) {
 }
 
 constexpr scenario all[] = {
-    {"global_queue", "fib", "fork", 390, &fib},
-    {"global_queue", "post_throughput", "task", 390, &post_throughput},
-    {"global_queue", "spawn_many_local", "task", 390, &spawn_many_local},
+    {"global_queue", "fib", "fork", &fib},
+    {"global_queue", "post_throughput", "task", &post_throughput},
+    {"global_queue", "spawn_many_local", "task", &spawn_many_local},
 };
 
 }  // namespace
