@@ -115,6 +115,10 @@ TEST(idle_sets, call_for_no_wake_while_all_workers_run) {
     EXPECT_FALSE(sets.calls_for_a_wake());
     sets.of(3).announce_sleep(pairs::within(3), false);
     EXPECT_TRUE(sets.calls_for_a_wake());
+    pairs one_word;
+    (void)one_word.join(0);
+    one_word.of(0).announce_nap(0, false);
+    EXPECT_TRUE(one_word.calls_for_a_wake()) << "a napper is no searcher to what cannot wait";
 }
 
 TEST(idle_sets, of_few_workers_use_one_word) {
