@@ -243,6 +243,12 @@ bool scheduler::wait(thread& t, const void* for_what, std::uint64_t deadline, st
     return !t.timed_out;
 }
 
+bool scheduler::ends_for_no_reason() {
+    const bool yes = !plan.patient && random.one_in(64);
+    if (yes) ++report->early_ends;
+    return yes;
+}
+
 bool scheduler::wait_for_files(thread& t, pollfd* files, std::uint32_t count, std::uint64_t deadline) {
     const auto ready = [&] { return machine::call(SYS_poll, machine::word(files), count, 0) > 0; };
     if (ready()) return true;

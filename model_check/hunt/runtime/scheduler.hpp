@@ -77,6 +77,8 @@ public:
     void point(thread& t, const char* what, std::uintptr_t place, std::uintptr_t address = 0);
     void changed(thread& t) { quiet_ = 0, t.idle = 0; }
     void yields(thread& t);
+    // One in so many waits ends for no reason, as POSIX lets it: an odd time, too.
+    bool ends_for_no_reason();
     // False: the deadline came.
     bool wait(thread& t, const void* for_what, std::uint64_t deadline, std::uint32_t held_by = 0);
     bool wait_for_files(thread& t, pollfd* files, std::uint32_t count, std::uint64_t deadline);

@@ -4,7 +4,8 @@
 //   bursts   a switch at one operation in many: threads go far before another runs;
 //   pct      the thread of the highest priority runs; at a few steps it is put last (Burckhardt et al. 2010);
 //   quiet    a switch only where a thread waits or spins. Nothing is drawn: a run as if by hand.
-// Each with weak memory, or sequentially consistent; and with odd times, or patient: a deadline comes only where every thread waits.
+// Each with weak memory, or sequentially consistent; and with odd times, or patient: a deadline comes only where every thread waits
+// or spins, and no wait ends for no reason.
 #pragma once
 
 #include <array>

@@ -9,11 +9,6 @@ using namespace apiary::hunt;
 
 namespace {
 
-// One in so many waits ends for no reason, as POSIX lets it.
-bool ends_for_no_reason() {
-    return the_scheduler.plan.how != schedule::quiet && the_scheduler.random.one_in(64);
-}
-
 int wait(pthread_cond_t* c, pthread_mutex_t* m, std::uint64_t deadline, std::uintptr_t place) {
     const call here("condition wait", place, c);
     if (!here) return 0;
@@ -23,7 +18,7 @@ int wait(pthread_cond_t* c, pthread_mutex_t* m, std::uint64_t deadline, std::uin
     const std::uint32_t count = mutex.count;
     give_back(t, mutex);
     bool told = true;
-    if (ends_for_no_reason())
+    if (the_scheduler.ends_for_no_reason())
         the_scheduler.point(t, "spurious wake", place, reinterpret_cast<std::uintptr_t>(c));
     else
         told = the_scheduler.wait(t, &condition, deadline);

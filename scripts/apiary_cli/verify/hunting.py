@@ -170,6 +170,12 @@ def cell_of(row: dict, places: Places) -> str:
     return " ".join(filter(None, [*words, places.short(int(row["place"], 16))]))
 
 
+def of_the_program(rows: list[dict], places: Places) -> list[dict]:
+    """Without what a library does for itself, such as a test framework's locks around its report."""
+    kept = [row for row in rows if int(row["place"], 16) in places.known or row["operation"].startswith(("thread", "join"))]
+    return kept or rows
+
+
 def thread_table(rows: list[dict], places: Places) -> str:
     """The last rows, a column for each thread; of many threads one column names them."""
     last = rows[-SHOWN_ROWS:]
@@ -185,11 +191,11 @@ def report(program: Path, found: Found) -> list[str]:
     places = Places(program, int(found.run["base"], 16))
     text = "\n".join(found.text)
     places.learn({int(one, 16) for one in re.findall(r"(?:at|by) 0x([0-9a-f]+)", text)}
-                 | {int(row["place"], 16) for row in found.rows[-SHOWN_ROWS:]})
+                 | {int(row["place"], 16) for row in found.rows})
     lines = [places.told(line) for line in found.text]
     if found.output:
         lines += ["output, its end:", *(f"  {line}" for line in found.output[-12:])]
-    return [*lines, "", thread_table(found.rows, places)] if found.rows else lines
+    return [*lines, "", thread_table(of_the_program(found.rows, places), places)] if found.rows else lines
 
 
 def replay_line(program: str, arguments: list[str], found: Found, strategy: str) -> str:

@@ -13,11 +13,9 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <new>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -55,7 +53,7 @@ public:
     std::vector<stalled_step> stalled(std::int64_t ns) {
         const auto before = running_steps();
         for (std::int64_t left = ns; left > 0 && !base::stopping(); left -= 10'000'000)
-            std::this_thread::sleep_for(std::chrono::nanoseconds(std::min<std::int64_t>(left, 10'000'000)));
+            Sync::sleep_ns(std::min<std::int64_t>(left, 10'000'000));
         const auto after = running_steps();
         std::vector<stalled_step> same;
         for (unsigned i = 0; i != before.size(); ++i)

@@ -11,7 +11,6 @@
 // Checked by model_check/schedulers/processes. Tested by process_turns_test.cpp.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -187,63 +186,6 @@ private:
         }
         if (threw) (void)base::complete_by(&w, from, tag, payload(), yield_error::handler_threw);
     }
-}
-template <class Sync>
-void process_core<Sync>::show(place& p, process_view& v, const event_list<Sync>& events) {
-    v.told = true;
-    v.steps = p.steps;
-    const auto count = [&v](const event& e) { v.mail += e.is_mail() ? 1U : 0U; };
-    events.each(count);
-    p.calls.each([&v](std::uint64_t tag) { v.calls.push_back(tag); }, [&p]() -> auto& { return p.more().tags; });
-    if (!p.has_more()) return;
-    p.more().kept.each(count);
-    p.more().links.each([&v](const auto& l) { v.linked.push_back(l.whom); });
-    v.watchers = p.more().watchers;
-    p.more().asks.each([&v](const auto& a) { v.waits_for.push_back(a.whom); });
-    if (p.suspended) v.waits_for.push_back(p.more().suspended_by);
-}
-
-template <class Sync>
-process_view process_core<Sync>::look(pid which, std::int64_t wait_ns) {
-    process_view at_once;
-    place* const p = find(which);
-    if (p == nullptr || !p->word.looks_alive(which.generation())) return at_once;
-    at_once.lives = true;
-    at_once.state = p->word.state();
-    if (wait_ns <= 0) return at_once;
-    const auto question = std::make_shared<process_question<Sync>>();
-    question->view = at_once;
-    node* const n = blocks::make(event_type::look, 0, yield_error::none, question);
-    if (push(current(), *p, which.generation(), n, true) != send_answer::accepted) return {};
-    const std::int64_t now = now_ns(), until = wait_ns < Sync::forever - now ? now + wait_ns : Sync::forever;
-    const bool told = question->asker.park_until(until);
-    return told ? question->view : at_once;
-}
-
-template <class Sync>
-std::vector<stalled_step> process_core<Sync>::stalled(std::int64_t ns) {
-    struct sample {
-        pid id;
-        std::uint64_t runs;
-    };
-    const auto look = [this] {
-        std::vector<sample> all;
-        for (unsigned i = 0; i != crew_.table().size(); ++i) {
-            auto& w = *crew_.table()[i];
-            all.push_back({w.sources().running(), w.counters().run});
-        }
-        return all;
-    };
-    const auto before = look();
-    for (std::int64_t left = ns; left > 0 && !over(); left -= 10'000'000)
-        Sync::sleep_ns(std::min<std::int64_t>(left, 10'000'000));
-    const auto behind = look();
-    std::vector<stalled_step> same;
-    for (unsigned i = 0; i != before.size(); ++i)
-        if (before[i].id && before[i].id == behind[i].id && before[i].runs == behind[i].runs)
-            same.push_back({before[i].id, i});
-    return same;
-}
     // Ends the process as if its step had thrown.
     void threw(place& p, worker_type& w, std::exception_ptr thrown, event_list<Sync>&& unread, unread_by by,
                event_list<Sync>&& unsorted = {}) noexcept {

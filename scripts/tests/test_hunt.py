@@ -1,0 +1,97 @@
+"""hunt: what a made-up program's answers become, cases, seeds, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unittest
+from pathlib import Path
+
+from apiary_cli.verify import hunting
+
+from . import fakes
+from .support import TreeCase, apiary
+
+# It answers as the runtime does. The names in its comment are what a program is known by.
+PROGRAM = """#!{python} -ISE
+# apiary_hunt_runtime {names}
+import os, sys
+words = sys.argv[1:]
+if "--gtest_list" + "_tests" in words:
+    assert "APIARY_HUNT" not in os.environ
+    print("Running main() from somewhere\\nqueue.\\n  fifo\\n  loses  # TypeParam = int\\n  DISABLED_slow"); sys.exit(0)
+asked = dict(word.split("=") for word in os.environ["APIARY_HUNT"].split(";"))
+bad = "loses" in " ".join(words)
+kind = "refused" if "asks" in words else "race"
+with open(asked["out"], "w") as out:
+    if bad or "asks" in words or "replay" in asked:
+        print("run", asked["first"], 20, kind, 66, 9, 3, 1, 0, 3, "00c0ffee", "pct,weak", 4, 0.5, "400000", sep="\\t", file=out)
+        print("text\\tnot supported: fork" if "asks" in words else "text\\tdata race at 0x10", file=out)
+        print("row", 1, 0, "store", "ab12345", "0", 3, "2a", "", sep="\\t", file=out)
+        print("row", 2, 1, "load", "ab12345", "0", 2, "0", "an older store", sep="\\t", file=out)
+        print("needs\\ta stale read", file=out)
+    runs, cuts, accesses = 7, 7 if "ends_never" in words else 0, 0 if "blind" in words else 5
+    print("summary", runs, 0.5, 90, 3, cuts, int(bad), accesses, sep="\\t", file=out)
+sys.exit(1 if bad or "replay" in asked else 0)
+"""
+
+
+class Hunt(TreeCase):
+    def program(self, names: str = "", text: str = PROGRAM) -> Path:
+        return fakes.script(self.root / "some_test", text.format(python=sys.executable, names=names))
+
+    def hunt(self, *words: str):
+        return apiary(self.root, "hunt", "--jobs", "1", "--time", "1s", *words)
+
+    def test_each_case_is_hunted_by_itself(self) -> None:
+        program = self.program("gtest_list_tests")
+        done = self.hunt("--json", str(self.root / "told.json"), "--", str(program), "--gtest_color=no")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("queue.loses: race; needs a stale read", done.stdout)
+        self.assertRegex(done.stdout, r"queue\.fifo +7 .* nothing found")
+        self.assertNotIn("slow", done.stdout)
+        build = hunting.build_of(program)
+        replay = f"scripts/apiary hunt --seed 1:20:{build} -- {program} --gtest_color=no --gtest_filter=queue.loses"
+        self.assertIn(f"replay: {replay}", done.stdout)
+        self.assertRegex(done.stdout, r"2 +load …12345 = 0 acquire \(an older store\)")
+        told = json.loads((self.root / "told.json").read_text())
+        self.assertEqual([one["case"] for one in told["failures"]], ["queue.loses"])
+        again = apiary(self.root, *replay.split()[1:])
+        self.assertEqual(again.returncode, 1, again.stderr)
+        self.assertIn("hash 00c0ffee", again.stdout)
+
+    def test_a_plain_program_is_silent_if_nothing_is_found(self) -> None:
+        done = self.hunt("--", str(self.program()))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"some_test +7 +3 +0 +nothing found")
+
+    def test_a_seed_of_another_build_is_refused(self) -> None:
+        done = self.hunt("--seed", "5:20:00000000", "--", str(self.program()))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("the seed is of build 00000000", done.stderr)
+
+    def test_what_cannot_be_hunted_is_refused(self) -> None:
+        for words, code, told in (
+            ([str(self.program(names="libtsan.so.2"))], 2, "is linked with ThreadSanitizer as well"),
+            ([str(self.root / "nothing")], 2, "there is no program"),
+        ):
+            with self.subTest(words=words):
+                done = self.hunt("--", *words)
+                self.assertEqual((done.returncode, told in done.stderr), (code, True), done.stderr)
+        done = self.hunt("--", sys.executable)
+        self.assertEqual((done.returncode, "is not linked with the hunt's runtime" in done.stderr), (2, True), done.stderr)
+        program = str(self.program())
+        for word, code, told in (("blind", 2, "was seen"), ("ends_never", 3, "no run has ended"), ("asks", 3, "not supported: fork")):
+            with self.subTest(word=word):
+                done = self.hunt("--", program, word)
+                self.assertEqual((done.returncode, told in done.stderr), (code, True), done.stderr)
+
+    def test_numbers(self) -> None:
+        for option, value in (("--time", "soon"), ("--time", "0s"), ("--seed", "1:2"), ("--seed", "x"), ("--jobs", "0")):
+            with self.subTest(option=option, value=value):
+                self.assertEqual(self.hunt(option, value, "--", "true").returncode, 2)
+        self.assertEqual(hunting.parse_seed("7:21:0123abcd"), hunting.Seed(7, 21, "0123abcd"))
+
+
+if __name__ == "__main__":
+    unittest.main()
