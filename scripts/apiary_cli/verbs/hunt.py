@@ -134,10 +134,10 @@ def hunts(args: argparse.Namespace, program: Path, specs: list[proc.Spec]) -> in
         elif found.run and case not in failures:
             failures[case] = tell_failure(program, case, words, found, args.strategy)
     heading(f"{program.name}: {len(rows)} case{'s' if len(rows) > 1 else ''}, {duration(time.monotonic() - began)}")
-    say(table(["case", "runs", "stale reads", "cut", "verdict"],
+    say(table(["case", "runs:n", "stale reads:n", "cut:n", "verdict"],
               [[case, str(row["runs"]), str(row["stale"]), str(row["cuts"]),
                 colour(failures[case]["kind"], "red") if case in failures else refused.get(case, "nothing found")]
-               for case, row in rows.items()], right={1, 2, 3}))
+               for case, row in rows.items()]))
     json_result.note(program=str(program), cases=rows, failures=list(failures.values()), refused=refused)
     if failures:
         return INCORRECT

@@ -129,8 +129,8 @@ def measured(points: list[dict], known: dict) -> None:
     if not rows:
         say("no race has recorded this")
         return
-    say(table(virtual_points.HEAD, [[*row[:6], colour(row[6], "red") if row[6] == "out" else row[6], row[7]] for row in rows],
-              right=set(range(6))))
+    head = [name + (":n" if at < 6 else "") for at, name in enumerate(virtual_points.HEAD)]
+    say(table(head, [[*row[:6], colour(row[6], "red") if row[6] == "out" else row[6], row[7]] for row in rows]))
 
 
 def robust(binary: Path, usual: dict, prices: Path, given: list[str], seconds: float, lines: int) -> dict[str, list[list[str]]]:
@@ -156,7 +156,7 @@ def robust(binary: Path, usual: dict, prices: Path, given: list[str], seconds: f
     say(f"{first[0]} costs most in {len(found) - len(other)} of {len(found)}; {times[0]:.2f} to {times[-1]:.2f} ns, usually "
         f"{usual['ns']:.2f}")
     if other or failed:
-        say(table(["price", "ns", "lines that cost most"], other + failed, right={1}))
+        say(table(["price", "ns:n", "lines that cost most"], other + failed))
     return {"other": other, "failed": failed}
 
 

@@ -181,9 +181,9 @@ def thread_table(rows: list[dict], places: Places) -> str:
     last = rows[-SHOWN_ROWS:]
     threads = sorted({int(row["thread"]) for row in last})
     if len(threads) > COLUMNS:
-        return table(["step", "thread", "operation"], [[row["step"], row["thread"], cell_of(row, places)] for row in last], right={0, 1})
+        return table(["step:n", "thread:n", "operation"], [[row["step"], row["thread"], cell_of(row, places)] for row in last])
     cells = [[row["step"], *(cell_of(row, places) if int(row["thread"]) == thread else "" for thread in threads)] for row in last]
-    return table(["step", *(f"thread {thread}" for thread in threads)], cells, right={0})
+    return table(["step:n", *(f"thread {thread}" for thread in threads)], cells)
 
 
 def report(program: Path, found: Found) -> list[str]:
