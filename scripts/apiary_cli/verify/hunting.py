@@ -14,7 +14,7 @@ from ..base import proc
 from ..base.errors import Fault, USAGE
 from ..base.say import table
 
-SEED = re.compile(r"(\d+)(?::(\d+):([0-9a-f]{8}))?")
+SEED = re.compile(r"([0-9]+)(?::([0-9]+):([0-9a-f]{8}))?")
 SHOWN_ROWS, COLUMNS = 24, 4
 ORDERS = ("relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst")
 FIELDS = ("seed", "length", "kind", "status", "steps", "switches", "stale", "early", "threads", "hash", "strategy", "run", "seconds", "base")
