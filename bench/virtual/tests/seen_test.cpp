@@ -110,7 +110,7 @@ TEST(VirtualSeen, PlainMemoryOfItsOwnCostsNothingOnceItIsThere) {
         const auto mine = std::make_unique<mail>();
         std::uint64_t here[8] = {};
         const double began = now();
-        for (int i = 0; i != 100; ++i) {
+        for (unsigned i = 0; i != 100; ++i) {
             mine->payload[i % 8] += here[i % 8];
             asm volatile("" : : "r"(mine.get()), "r"(here) : "memory");
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import time
 from pathlib import Path
 from typing import Iterable
@@ -97,6 +98,21 @@ def chosen(subjects: list[str], scenarios: list[str], listed: list[list[str]]) -
         raise Fault(f"no scenario of {', '.join(subjects)} is called {', '.join(scenarios)}", "",
                     "the scenarios:\n" + "\n".join(" ".join(row[:2]) for row in listed), USAGE)
     return wanted
+
+
+def name_plain_code(binary: Path, points: list[dict], lines: int) -> None:
+    """Plain code is known by its distance from the program's beginning; debugging information has its file and line."""
+    shown = [p for point in points for line in point["lines"][: max(lines, 1)] for p in line["places"][:3]]
+    places = [p for p in shown if p["function"] == "plain code"]
+    addresses = sorted({int(p["place"].partition(":")[2]) for p in places})
+    if not addresses or not shutil.which("addr2line"):
+        return
+    told = proc.run(["addr2line", "-e", str(binary), *(hex(one - 1) for one in addresses)], timeout=60)  # of the call itself
+    names = dict(zip(addresses, told.out.splitlines())) if told.ok else {}
+    for p in places:
+        name = names.get(int(p["place"].partition(":")[2]), "??")
+        if not name.startswith("??"):
+            p["place"] = name.partition(" (discriminator")[0].replace(f"{repo.ROOT}/", "")
 
 
 def show(points: list[dict], lines: int) -> None:
@@ -219,6 +235,7 @@ def run(args: argparse.Namespace) -> int:
         points = [found[subject, scenario, n] for n in args.processors if (subject, scenario, n) in found]
         if not points:
             continue
+        name_plain_code(binary, points[-1:], args.lines)
         show(points, args.lines)
         if args.compare:
             measured(points, known)
