@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -29,6 +30,10 @@ struct measured {
     picoseconds took = 0;
     machine::counts counts;
     std::vector<moves::row> table;
+    // What a real subject answers, too, given the same parameters: bench/contract/CLI.md.
+    std::uint64_t check = 0;
+    std::string flags;
+    std::map<std::string, std::uint64_t> params;
 };
 
 struct scenario {
@@ -59,7 +64,7 @@ public:
         began_ = m.now();
     }
     measured stop(std::uint64_t operations) const {
-        measured all{operations, m_.now() - began_, m_.counted(), {}};
+        measured all{operations, m_.now() - began_, m_.counted(), {}, 0, {}, {}};
         const host_section tables;
         all.table = m_.moved().table();
         return all;
