@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "round_prices.hpp"
 
@@ -25,6 +26,34 @@ std::string told_by(const std::function<void()>& f) {
     return "nothing was thrown";
 }
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+int ends = 0;
+void count_an_end() {
+    ++ends;
+    EXPECT_EQ((S::local<std::pair<int, int>>().first), 7);
+}
+
+TEST(VirtualMachine, AThreadHasItsOwnObjectsStackAndEnd) {
+    ends = 0;
+    const int outside = 0;
+    const std::function<void()> body = [&] {
+        auto& mine = S::local<std::pair<int, int>>();
+        EXPECT_EQ(mine.first, 0);
+        mine.first = 7;
+        S::yield();  // the other one comes
+        EXPECT_EQ(mine.first, 7);
+        EXPECT_TRUE(!stacks_have_bounds || S::stack().contain(__builtin_frame_address(0)));
+        EXPECT_TRUE(!stacks_have_bounds || !S::stack().contain(&outside));
+        S::at_thread_exit<&count_an_end>();
+        S::at_thread_exit<&count_an_end>();
+        EXPECT_EQ(ends, 0);
+        S::sleep_ns(1'000'000);
+    };
+    run({body, body});
+    EXPECT_EQ(ends, 2);
+    EXPECT_TRUE(S::stack().contain(&outside));
+    EXPECT_EQ((S::local<std::pair<int, int>>().first), 0) << "the host has its own, too";
+}
 
 TEST(VirtualMachine, AWokenThreadBeginsALatencyAfterTheWake) {
     S::futex f{0};

@@ -46,6 +46,7 @@ namespace apiary {
 class epoll_driver {
 public:
     static constexpr std::int64_t forever = INT64_MAX;
+    static constexpr bool waits_for_the_system = true;  // not for a policy with threads of its own
 
     epoll_driver() : epoll_(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")) {
         wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

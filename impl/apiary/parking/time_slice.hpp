@@ -54,7 +54,13 @@ private:
     }
 };
 
-// `Slices`: the kernel's side, or a test's.
+// Where no system runs the threads (workers/thread_team.hpp).
+struct no_slices {
+    static std::optional<std::uint64_t> get() { return std::nullopt; }
+    static void set(std::uint64_t) {}
+};
+
+// `Slices`: the kernel's side, or a test's, or none.
 template <class Slices>
 class basic_time_slice {
 public:

@@ -63,7 +63,7 @@
 //                         name of its own, and some check must fail without it.
 //   checked               whether an engine watches the operations.
 //
-// A policy that recycles memory (recycles_memory) also provides
+// A policy that is not checked also provides
 //   local<T>()            a T& of the thread's own, which is T{} at first: a constant expression, with no destructor.
 //   at_thread_exit<f>()   f() is called when the calling thread ends, once, however often this was said.
 //

@@ -1,5 +1,7 @@
-// What a scope, a thread's own pointer and bytes are where nothing watches them: real_sync and chaos_sync.
+// What a scope, a thread's own objects, its sleep, its stack and bytes are where nothing watches them: real_sync and
+// chaos_sync.
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <thread>
 #include <type_traits>
@@ -59,6 +61,48 @@ TYPED_TEST(sync, current_is_a_pointer_of_the_thread_and_of_the_type) {
     }).join();
     EXPECT_EQ(TypeParam::template current<worker>(), &mine);
     EXPECT_EQ(TypeParam::template current<other>(), nullptr);
+}
+
+// What a thread has of its own, and what it does at its end.
+struct own {
+    int value = 3;
+    static inline std::atomic<int> ends = 0, seen_at_the_end = 0;
+};
+template <class Sync>
+void at_the_end() {
+    ++own::ends;
+    own::seen_at_the_end = Sync::template local<own>().value;
+}
+
+TYPED_TEST(sync, a_local_object_is_the_threads_own_and_still_there_at_its_end) {
+    own::ends = 0;
+    TypeParam::template local<own>().value = 4;
+    std::thread([] {
+        EXPECT_EQ(TypeParam::template local<own>().value, 3);
+        TypeParam::template at_thread_exit<&at_the_end<TypeParam>>();
+        TypeParam::template at_thread_exit<&at_the_end<TypeParam>>();  // said twice is said
+        TypeParam::template local<own>().value = 5;
+        EXPECT_EQ(own::ends, 0);
+    }).join();
+    EXPECT_EQ(own::ends, 1);
+    EXPECT_EQ(own::seen_at_the_end, 5);
+    EXPECT_EQ(TypeParam::template local<own>().value, 4);
+}
+
+TYPED_TEST(sync, a_sleep_is_not_early_and_none_returns) {
+    const std::int64_t before = TypeParam::now_ns();
+    TypeParam::sleep_ns(300'000);
+    EXPECT_GE(TypeParam::now_ns(), before + 300'000);
+    TypeParam::sleep_ns(0);
+    TypeParam::sleep_ns(-1'000'000'000'000);
+    TypeParam::yield();
+}
+
+TYPED_TEST(sync, a_stack_has_what_lies_on_it_and_nothing_of_another_thread) {
+    const int mine = 0;
+    EXPECT_TRUE(TypeParam::stack().contain(&mine));
+    if (apiary::stacks_have_bounds)
+        std::thread([&mine] { EXPECT_FALSE(TypeParam::stack().contain(&mine)); }).join();
 }
 
 TYPED_TEST(sync, bytes_are_aligned_as_was_asked_and_may_be_none) {

@@ -1,7 +1,8 @@
 // frame_storage: memory for coroutine frames, by size class, recycled by each thread.
 //
 //   frame_storage<Sync>        allocates through the policy: a checker or a sanitizer sees every use after free.
-//   frame_storage<real_sync>   recycles blocks, for production: no heap call in the steady state.
+//   the same, if the policy    recycles blocks, for production: no heap call in the steady state. real_sync does
+//   recycles memory            (recycles_memory).
 //
 // When to use it. In a promise's operator new and delete, and for other objects as short-lived as a frame. When not:
 // for memory that is not freed by size. A policy that derives from real_sync has its frames from the heap; heap_frames
@@ -17,14 +18,13 @@
 // Errors.   allocate: std::bad_alloc. release: none. It notes a batch in the batch's first block, so it needs no
 //           memory, except that once for each thread the C library notes what to call at the thread's end.
 // Under AddressSanitizer and ThreadSanitizer every frame comes from the heap, so that they see its end.
-// Tested by schedulers/coro_pool/tests/coro_memory_test.cpp. Not model-checked: it is reached by thread_local pointers,
-// and its only shared part is a mutex around lists.
+// Each policy has blocks of its own. Tested by schedulers/coro_pool/tests/coro_memory_test.cpp. Not model-checked: the
+// engines have nothing like Sync::local, and its only shared part is a mutex around lists.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
@@ -43,7 +43,11 @@ struct frame_storage {
 // The policy that ships, except that every frame is an object of the heap.
 struct heap_frames : real_sync {};
 
-class frame_blocks {
+template <class Sync = real_sync>
+class basic_frame_blocks {
+    template <class T>
+    using cell = typename Sync::template cell<T>;
+
 public:
     // Blocks of `step` bytes, of twice that, and so on. A larger frame comes from the heap.
     static constexpr std::size_t step = 64, classes = 32;
@@ -52,11 +56,11 @@ public:
         const std::size_t c = class_of(bytes);
         if (c >= classes) [[unlikely]]
             return ::operator new(bytes);
-        list& mine = mine_[c];
+        list& mine = lists()[c];
         block* const b = mine.top;
         if (b == nullptr) [[unlikely]]
             return allocate_slowly(c);
-        mine.top = b->next;
+        mine.top = b->next.read();
         ++mine.room;
         return b;
     }
@@ -64,15 +68,25 @@ public:
         const std::size_t c = class_of(bytes);
         if (c >= classes) [[unlikely]]
             return ::operator delete(p);
-        list& mine = mine_[c];
-        mine.top = ::new (p) block{mine.top};
+        list& mine = lists()[c];
+        mine.top = before(p, mine.top);
         if (--mine.room == 0) [[unlikely]]
             release_slowly(c);
     }
 
 private:
     struct block {
-        block* next;
+        cell<block*> next;
+    };
+    // A block at p, whose next is given.
+    [[gnu::always_inline]] static block* before(void* p, block* next) noexcept {
+        auto* const b = ::new (p) block;
+        b->next.write(next);
+        return b;
+    }
+    struct alignas(step) line_of_frames {
+        line_of_frames() noexcept {}  // leaves the bytes as they are
+        std::byte bytes[step];
     };
     // Counts down, so that release compares with zero, which its subtraction does anyway.
     struct list {
@@ -85,26 +99,30 @@ private:
     };
     // How the depot sees a batch's first block.
     struct noted_batch {
-        block* next;
-        noted_batch* other;  // the next batch of the same size
-        std::uint32_t count;
+        cell<block*> next;
+        cell<noted_batch*> other;  // the next batch of the same size
+        cell<std::uint32_t> count;
     };
     static_assert(sizeof(noted_batch) <= step);
     struct depot {
-        std::mutex mutex;
-        std::array<noted_batch*, classes> batches{};
+        typename Sync::mutex mutex;
+        std::array<cell<noted_batch*>, classes> batches{};
         std::vector<void*> slabs;  // so that a leak checker finds them
 
         void add(std::size_t c, batch b) noexcept {
-            block* const next = b.top->next;
-            batches[c] = ::new (static_cast<void*>(b.top)) noted_batch{next, batches[c], b.count};
+            block* const next = b.top->next.read();
+            auto* const n = ::new (static_cast<void*>(b.top)) noted_batch;
+            n->next.write(next);
+            n->other.write(batches[c].read());
+            n->count.write(b.count);
+            batches[c].write(n);
         }
         // Precondition: there is a batch of this size.
         batch take(std::size_t c) noexcept {
-            const noted_batch n = *batches[c];
-            auto* const top = ::new (static_cast<void*>(batches[c])) block{n.next};
-            batches[c] = n.other;
-            return {top, n.count};
+            noted_batch* const n = batches[c].read();
+            batches[c].write(n->other.read());
+            const std::uint32_t count = n->count.read();
+            return {before(n, n->next.read()), count};
         }
     };
 
@@ -128,73 +146,78 @@ private:
 
     // Out of line: a call in the fast paths would make them save registers for it.
     [[gnu::noinline]] static void* allocate_slowly(std::size_t c) {
-        list& mine = mine_[c];
-        hand_back_at_thread_exit();
+        list& mine = lists()[c];
+        Sync::template at_thread_exit<&thread_ends>();
         depot& d = shared();
         {
-            const std::lock_guard held(d.mutex);
-            if (d.batches[c] != nullptr) {
+            const typename Sync::lock held(d.mutex);
+            if (d.batches[c].read() != nullptr) {
                 mine = list_of(c, d.take(c));
             } else {
                 const std::size_t bytes = (c + 1) * step;
                 const std::uint32_t n = batch_of(c);
                 d.slabs.push_back(nullptr);  // before the allocation, which may throw
-                auto* slab = static_cast<std::byte*>(::operator new(n * bytes, std::align_val_t{64}));
-                d.slabs.back() = slab;
+                auto* const lines = Sync::template create_array<line_of_frames>(n * (c + 1));
+                d.slabs.back() = lines;
+                auto* const slab = reinterpret_cast<std::byte*>(lines);
                 batch made{nullptr, n};
-                for (std::size_t i = n; i-- > 0;) made.top = ::new (slab + i * bytes) block{made.top};
+                for (std::size_t i = n; i-- > 0;) made.top = before(slab + i * bytes, made.top);
                 mine = list_of(c, made);
             }
         }
         block* const b = mine.top;
-        mine.top = b->next;
+        mine.top = b->next.read();
         ++mine.room;
-        if (exited_) hand_back();
+        if (exited()) hand_back();
         return b;
     }
     [[gnu::noinline]] static void release_slowly(std::size_t c) noexcept {
-        list& mine = mine_[c];
-        hand_back_at_thread_exit();
-        if (mine.top->next == nullptr && !exited_) {  // the list's first block
+        list& mine = lists()[c];
+        Sync::template at_thread_exit<&thread_ends>();
+        if (mine.top->next.read() == nullptr && !exited()) {  // the list's first block
             mine.room = 2 * batch_of(c) - 1;
             return;
         }
-        const batch older = exited_ ? batch{std::exchange(mine, unused).top, 1} : cut(c, mine);
+        const batch older = exited() ? batch{std::exchange(mine, unused).top, 1} : cut(c, mine);
         depot& d = shared();
-        const std::lock_guard held(d.mutex);
+        const typename Sync::lock held(d.mutex);
         d.add(c, older);
     }
     // Precondition: the list is full. Keeps its newest batch, whose lines are warm, and returns the older one.
     static batch cut(std::size_t c, list& full) noexcept {
         block* last = full.top;
-        for (std::uint32_t i = 1; i < batch_of(c); ++i) last = last->next;
-        const batch older{std::exchange(last->next, nullptr), batch_of(c)};
+        for (std::uint32_t i = 1; i < batch_of(c); ++i) last = last->next.read();
+        const batch older{last->next.read(), batch_of(c)};
+        last->next.write(nullptr);
         full.room = batch_of(c);
         return older;
     }
 
-    struct thread_exit {
-        ~thread_exit() {
-            exited_ = true;
-            hand_back();
-        }
-    };
-    static void hand_back_at_thread_exit() { static thread_local thread_exit at_exit; }
+    static void thread_ends() {
+        exited() = true;
+        hand_back();
+    }
     static void hand_back() noexcept {
         depot& d = shared();
-        const std::lock_guard held(d.mutex);
+        const typename Sync::lock held(d.mutex);
         for (std::size_t c = 0; c != classes; ++c) {
-            if (mine_[c].top != nullptr) d.add(c, {mine_[c].top, 2 * batch_of(c) - mine_[c].room});
-            mine_[c] = unused;
+            list& mine = lists()[c];
+            if (mine.top != nullptr) d.add(c, {mine.top, 2 * batch_of(c) - mine.room});
+            mine = unused;
         }
     }
 
-    static constinit thread_local std::array<list, classes> mine_;
-    static inline constinit thread_local bool exited_ = false;  // thread_exit has run
+    struct own_lists {
+        std::array<list, classes> all = unused_lists();
+    };
+    struct thread_state {
+        bool exited = false;  // thread_ends has run
+    };
+    static std::array<list, classes>& lists() { return Sync::template local<own_lists>().all; }
+    static bool& exited() { return Sync::template local<thread_state>().exited; }
 };
 
-inline constinit thread_local std::array<frame_blocks::list, frame_blocks::classes> frame_blocks::mine_ =
-    frame_blocks::unused_lists();
+using frame_blocks = basic_frame_blocks<>;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define APIARY_FRAMES_FROM_HEAP
@@ -205,11 +228,13 @@ inline constinit thread_local std::array<frame_blocks::list, frame_blocks::class
 #endif
 
 #ifndef APIARY_FRAMES_FROM_HEAP
-template <>
-struct frame_storage<real_sync> {
+template <class Sync>
+    requires recycles_memory<Sync>
+struct frame_storage<Sync> {
+    using blocks = basic_frame_blocks<Sync>;
     static constexpr bool recycles = true;
-    [[gnu::always_inline]] static void* allocate(std::size_t bytes) { return frame_blocks::allocate(bytes); }
-    [[gnu::always_inline]] static void release(void* p, std::size_t bytes) noexcept { frame_blocks::release(p, bytes); }
+    [[gnu::always_inline]] static void* allocate(std::size_t bytes) { return blocks::allocate(bytes); }
+    [[gnu::always_inline]] static void release(void* p, std::size_t bytes) noexcept { blocks::release(p, bytes); }
 };
 #endif
 

@@ -10,10 +10,11 @@
 // `magazine::blocks` operations. A block may be freed by another thread than the one that allocated it: full magazines
 // of the workers become the posters' next ones.
 //
-// Tested by task_test.cpp and memory_test.cpp; stressed with every scheduler's threads. Not model-checked: its blocks
-// are reached by thread_local pointers, which the engines' fibers would share, and its only shared part is a mutex
-// around the depot's lists. The checks of queues use heap_storage, and inbox_recycled_nodes shows that a queue survives
+// Tested by task_test.cpp and memory_test.cpp; stressed with every scheduler's threads. Not model-checked: the engines
+// have nothing like Sync::local, and its only shared part is a mutex around the depot's lists. The checks of queues use heap_storage, and inbox_recycled_nodes shows that a queue survives
 // recycled nodes.
+//
+// Each policy has a pool of its own. What threads hand over to each other lies in cells.
 //
 // Threads. Any, also destructors of thread_local objects. The process keeps the memory.
 // Errors.  make: std::bad_alloc, and whatever the callable's constructor throws; neither loses anything. release: none.
@@ -22,7 +23,6 @@
 
 #include <array>
 #include <cstddef>
-#include <mutex>
 #include <new>
 #include <utility>
 
@@ -42,26 +42,32 @@ struct heap_storage {
     static void leave_prefetch_hint(task_type*) noexcept {}
 };
 
-class task_block_pool {
+template <class Sync = real_sync>
+class basic_task_block_pool {
+    template <class T>
+    using cell = typename Sync::template cell<T>;
+
 public:
-    static constexpr std::size_t block_bytes = sizeof(task<real_sync>);
+    static constexpr std::size_t block_bytes = 64;
 
     static void* allocate() {
-        magazine* m = loaded_;
-        if (m->count == 0) [[unlikely]]
+        magazine* m = loaded();
+        const std::size_t count = m->count.read();
+        if (count == 0) [[unlikely]]
             return allocate_slowly();
-        return m->take();
+        return m->take(count);
     }
 
     static void release(void* block) noexcept {
-        magazine* m = loaded_;
-        if (m->count == m->size) [[unlikely]]
+        magazine* m = loaded();
+        const std::size_t count = m->count.read();
+        if (count == m->size) [[unlikely]]
             return release_slowly(block);
-        m->put(block);
+        m->put(block, count);
     }
 
     // The block that this thread got `ahead` allocations ago, if both came from one magazine; else any block, or null.
-    static const void* allocated_before() noexcept { return loaded_->taken_before(); }
+    static const void* allocated_before() noexcept { return loaded()->taken_before(); }
 
 private:
     // How many lines are on their way from another core at a time: roughly its latency divided by the time of one task.
@@ -69,47 +75,64 @@ private:
 
     struct magazine {
         static constexpr std::size_t blocks = 122;
-        std::size_t count, size;                          // if size is 0, nothing can be taken from it or put into it
-        std::array<void*, ahead + blocks + ahead> slots;  // the first and last `ahead` stay null
-        magazine* next;                                   // in the depot
+        cell<std::size_t> count{};
+        std::size_t size = 0;                                     // 0: nothing can be taken from it or put into it
+        std::array<cell<void*>, ahead + blocks + ahead> slots{};  // the first and last `ahead` stay null
+        cell<magazine*> next{};                                   // in the depot
 
-        void* take() {
-            --count;
+        // `before`: the count, which the caller has read.
+        void* take(std::size_t before) {
+            const std::size_t left = before - 1;
+            count.write(left);
             // Another core used this block last, and it is handed out soon: ask for its line now.
-            __builtin_prefetch(slots[count], 1);
-            return slots[ahead + count];
+            Sync::prefetch_to_write(slots[left].read());
+            return slots[ahead + left].read();
         }
-        void put(void* block) { slots[ahead + count++] = block; }
-        const void* taken_before() const { return slots[ahead + count + ahead]; }
+        void put(void* block, std::size_t before) {
+            count.write(before + 1);
+            slots[ahead + before].write(block);
+        }
+        const void* taken_before() const { return slots[ahead + count.read() + ahead].read(); }
     };
+    // Of each thread, one by one: in a struct g++ keeps their address in a register, which costs fast paths two instructions.
+    struct loaded_magazine {
+        magazine* p = &none_;
+    };
+    struct spare_magazine {
+        magazine* p = &none_;
+    };
+    struct thread_state {
+        bool exited = false;  // thread_ends has run
+    };
+    static magazine*& loaded() { return Sync::template local<loaded_magazine>().p; }
+    static magazine*& spare() { return Sync::template local<spare_magazine>().p; }
+    static bool& exited() { return Sync::template local<thread_state>().exited; }
 
     // Linked, so that a release needs no memory.
     template <class T>
     struct stack {
-        T* top = nullptr;
+        cell<T*> top{};
         void push(T* t) {
-            t->next = top;
-            top = t;
+            t->next.write(top.read());
+            top.write(t);
         }
         T* pop() {  // null when empty
-            T* const t = top;
-            if (t != nullptr) top = t->next;
+            T* const t = top.read();
+            if (t != nullptr) top.write(t->next.read());
             return t;
         }
+        bool empty() const { return top.read() == nullptr; }
     };
-    struct loose_block {
-        loose_block* next;
+    struct alignas(block_bytes) task_block {
+        task_block() noexcept {}  // leaves the bytes as they are
+        cell<task_block*> next;
     };
-    // A slab is linked by itself, so that the depot allocates nothing beside slabs and magazines.
-    struct slab {
-        alignas(block_bytes) slab* next;
-        alignas(block_bytes) std::byte memory[magazine::blocks * block_bytes];
-    };
+    static_assert(sizeof(task_block) == block_bytes);
     struct depot {
-        std::mutex mutex;
+        typename Sync::mutex mutex;
         stack<magazine> full, empty;
-        stack<loose_block> loose;  // released when there was no memory for a magazine
-        stack<slab> slabs;         // so that a leak checker finds them
+        stack<task_block> loose;  // released when there was no memory for a magazine
+        stack<task_block> slabs;  // the first block of each, so that a leak checker finds them
     };
 
     // Never destroyed: a scheduler with static lifetime, or on a thread that outlives main, may free tasks after every
@@ -122,108 +145,110 @@ private:
 
     // Gives the thread's magazines back when the thread ends. Destructors that run later on this thread still allocate
     // and free, and give them back each time.
-    struct thread_exit {
-        ~thread_exit() {
-            exited_ = true;
-            hand_back();
-        }
-    };
+    static void thread_ends() {
+        exited() = true;
+        hand_back();
+    }
     static void hand_back() {
         depot& d = shared();
-        const std::lock_guard held(d.mutex);
-        for (magazine* m : {std::exchange(loaded_, &none_), std::exchange(spare_, &none_)})
-            if (m != &none_) (m->count > 0 ? d.full : d.empty).push(m);
+        const typename Sync::lock held(d.mutex);
+        for (magazine* m : {std::exchange(loaded(), &none_), std::exchange(spare(), &none_)})
+            if (m != &none_) (m->count.read() > 0 ? d.full : d.empty).push(m);
     }
     // Out of line: a call in the fast paths would make them save registers for it.
     [[gnu::noinline]] static void* allocate_slowly() {
         exchange_empty();
-        void* const block = loaded_->take();
-        if (exited_) hand_back();
+        void* const block = loaded()->take(loaded()->count.read());
+        if (exited()) hand_back();
         return block;
     }
     [[gnu::noinline]] static void release_slowly(void* block) noexcept {
         if (exchange_full()) {
-            loaded_->put(block);
+            loaded()->put(block, loaded()->count.read());
         } else {
             depot& d = shared();
-            const std::lock_guard held(d.mutex);
-            d.loose.push(::new (block) loose_block);
+            const typename Sync::lock held(d.mutex);
+            d.loose.push(::new (block) task_block);
         }
-        if (exited_) hand_back();
+        if (exited()) hand_back();
     }
-    static void hand_back_at_thread_exit() { static thread_local thread_exit at_exit; }
 
-    // Makes loaded_ a magazine with at least one block.
+    // Loads a magazine with at least one block.
     static void exchange_empty() {
-        hand_back_at_thread_exit();
-        std::swap(loaded_, spare_);
-        if (loaded_->count > 0) return;
+        Sync::template at_thread_exit<&thread_ends>();
+        std::swap(loaded(), spare());
+        if (loaded()->count.read() > 0) return;
         depot& d = shared();
-        const std::lock_guard held(d.mutex);
+        const typename Sync::lock held(d.mutex);
         if (magazine* const full = d.full.pop()) {
-            if (loaded_ != &none_) d.empty.push(loaded_);
-            loaded_ = full;
+            if (loaded() != &none_) d.empty.push(loaded());
+            loaded() = full;
             return;
         }
-        if (loaded_ == &none_) loaded_ = empty_magazine(d);
-        while (loaded_->count != magazine::blocks && d.loose.top != nullptr) loaded_->put(d.loose.pop());
-        if (loaded_->count > 0) return;
-        auto* const made = new slab;
+        if (loaded() == &none_) loaded() = empty_magazine(d);
+        std::size_t count = 0;
+        while (count != magazine::blocks && !d.loose.empty()) loaded()->put(d.loose.pop(), count++);
+        if (count > 0) return;
+        // Its first block links the slab, so that the depot allocates nothing beside slabs and magazines.
+        auto* const made = Sync::template create_array<task_block>(1 + magazine::blocks);
         d.slabs.push(made);
         // Hands blocks out in ascending order, which suits the prefetcher of a thread that walks a list of them.
-        for (std::size_t i = magazine::blocks; i-- > 0;) loaded_->put(made->memory + i * block_bytes);
+        for (std::size_t i = magazine::blocks; i > 0; --i) loaded()->put(made + i, magazine::blocks - i);
     }
 
-    // Makes loaded_ a magazine with room. False: there is no memory for one.
+    // Loads a magazine with room. False: there is no memory for one.
     static bool exchange_full() noexcept {
-        hand_back_at_thread_exit();
-        std::swap(loaded_, spare_);
-        if (loaded_->count < loaded_->size) return true;
+        Sync::template at_thread_exit<&thread_ends>();
+        std::swap(loaded(), spare());
+        if (loaded()->count.read() < loaded()->size) return true;
         depot& d = shared();
-        const std::lock_guard held(d.mutex);
+        const typename Sync::lock held(d.mutex);
         magazine* empty = nullptr;
         try {
             empty = empty_magazine(d);
         } catch (const std::bad_alloc&) {
             return false;
         }
-        if (loaded_ != &none_) d.full.push(loaded_);
-        loaded_ = empty;
+        if (loaded() != &none_) d.full.push(loaded());
+        loaded() = empty;
         return true;
     }
 
     static magazine* empty_magazine(depot& d) {
         magazine* const m = d.empty.pop();
-        return m != nullptr ? m : new magazine{0, magazine::blocks, {}, nullptr};
+        if (m != nullptr) return m;
+        auto* const made = Sync::template create<magazine>();
+        made->size = magazine::blocks;
+        return made;
     }
 
-    static inline constinit magazine none_{0, 0, {}, nullptr};  // instead of null, so that one comparison is enough
-    static inline constinit thread_local magazine* loaded_ = &none_;
-    static inline constinit thread_local magazine* spare_ = &none_;
-    static inline constinit thread_local bool exited_ = false;  // thread_exit has run
+    static inline constinit magazine none_{};  // instead of null, so that one comparison is enough
 };
+
+using task_block_pool = basic_task_block_pool<>;
 
 template <class Sync = real_sync>
 struct pooled_storage {
     using task_type = task<Sync>;
-    static_assert(sizeof(task_type) <= task_block_pool::block_bytes);
+    using blocks = basic_task_block_pool<Sync>;
+    static_assert(sizeof(task_type) <= blocks::block_bytes);
 
     template <class F>
     static task_type* make(F&& callable) {
-        void* block = task_block_pool::allocate();
+        void* block = blocks::allocate();
         try {
             return ::new (block) task_type(made_by<pooled_storage>(), std::forward<F>(callable));
         } catch (...) {
-            task_block_pool::release(block);
+            blocks::release(block);
             throw;
         }
     }
     static void release(task_type* t) noexcept {
         t->~task_type();
-        task_block_pool::release(t);
+        blocks::release(t);
     }
     static void leave_prefetch_hint(task_type* t) noexcept {
-        t->leave_prefetch_hint(task_block_pool::allocated_before());
+        t->leave_prefetch_hint(blocks::allocated_before());
     }
 };
 

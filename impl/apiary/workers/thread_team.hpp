@@ -11,6 +11,7 @@
 #pragma once
 
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,10 @@ template <class Sync>
 struct team_of<Sync> {
     using type = typename Sync::threads;
 };
+
+// Whether threads of the system run what is written over the policy, so that it may ask the system for more.
+template <class Sync>
+inline constexpr bool on_system_threads = !Sync::checked && std::is_same_v<typename team_of<Sync>::type, thread_team>;
 
 // Calls start_one(i) for each i below n. If one throws, calls stop(), which makes the bodies return, waits for the
 // threads that were started, and rethrows.

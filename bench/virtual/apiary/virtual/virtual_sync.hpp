@@ -403,3 +403,6 @@ static_assert(sizeof(virtual_sync::condvar) == sizeof(real_sync::condvar));
 static_assert(sizeof(virtual_sync::futex) == sizeof(real_sync::futex));
 
 }  // namespace apiary::virt
+
+template <>
+inline constexpr bool apiary::recycles_memory<apiary::virt::virtual_sync> = true;

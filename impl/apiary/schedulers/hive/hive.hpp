@@ -28,14 +28,12 @@
 #include <chrono>
 #include <climits>
 #include <concepts>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <locale>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <ostream>
 #include <span>
@@ -77,6 +75,11 @@ class basic_hive {
     using worker_type = typename core_type::io_worker_type;
     using compute_type = typename core_type::compute_worker_type;
     using team = typename Parts::threads;
+    using slice = basic_time_slice<typename Parts::slices>;
+    using lock = typename Sync::lock;
+    static_assert(on_system_threads<Sync> || !requires { Driver::waits_for_the_system; },
+                  "hive: this policy's threads are no threads of the system, and its clock is another: its IO workers "
+                  "cannot wait for descriptors; take parker_driver in place of epoll_driver");
 
 public:
     // Throws std::invalid_argument if a number of workers or a parameter is out of range, and std::system_error if a
@@ -91,7 +94,7 @@ public:
         refused_.store(0, std::memory_order_relaxed);
     }
     ~basic_hive() {
-        const std::lock_guard held(threads_mutex_);
+        const lock held(threads_mutex_);
         if (guests_ != 0 || phase_ == phase::running || phase_ == phase::ended)
             Sync::fail("hive: destroyed before run() and every attach_this_thread have returned: its workers still use it");
     }
@@ -170,10 +173,10 @@ public:
     // started; the hive has then been stopped, and its tasks are discarded.
     void run() {
         // The mutex is held throughout: otherwise an attach in between would have its worker started twice.
-        std::unique_lock held(threads_mutex_);
+        std::optional<lock> held(std::in_place, threads_mutex_);
         if (phase_ != phase::fresh) throw std::logic_error("hive::run: called twice; a hive runs once");
         phase_ = phase::running;
-        if (io_slice_ns_ != 0) usual_slice_ns_ = time_slice::of_this_thread();
+        if (io_slice_ns_ != 0) usual_slice_ns_ = slice::of_this_thread();
         unsigned io = main_worker + 1, compute = 0;  // the next to be started
         try {
             for (; io < core_.io().size(); ++io)
@@ -181,7 +184,7 @@ public:
             for (; compute < core_.compute().size(); ++compute) start(*core_.compute()[compute]);
         } catch (...) {
             core_.request_stop(stop_mode::discard);
-            held.unlock();
+            held.reset();
             // This thread ends what the workers hold that got no thread.
             run_worker(*core_.io()[main_worker]);
             for (; io < core_.io().size(); ++io)
@@ -190,7 +193,7 @@ public:
             join_all();
             throw;
         }
-        held.unlock();
+        held.reset();
         run_worker(*core_.io()[main_worker]);
         join_all();
     }
@@ -255,7 +258,7 @@ public:
         guest.guarded([&] { told(worker->incarnation()); });
         run_worker(*worker, 0);
         {
-            const std::lock_guard held(threads_mutex_);
+            const lock held(threads_mutex_);
             if (--guests_ == 0) no_guests_.notify_all();
         }
         if (guest.thrown) std::rethrow_exception(guest.thrown);
@@ -421,12 +424,12 @@ private:
     void run_worker(worker_type& worker, std::int64_t slice_ns) {
         worker_type* const outer = Sync::template current<worker_type>();
         Sync::set_current(&worker);
-        const time_slice shorter(slice_ns);
+        const slice shorter(slice_ns);
         worker.run();
         Sync::set_current(outer);
     }
     void run_worker(compute_type& worker) {
-        const time_slice usual(usual_slice_ns_);  // the task of an IO worker may have started this thread
+        const slice usual(usual_slice_ns_);  // the task of an IO worker may have started this thread
         worker.run();
     }
 
@@ -493,13 +496,13 @@ private:
 
     void join_all() {
         {
-            std::unique_lock held(threads_mutex_);
+            lock held(threads_mutex_);
             phase_ = phase::ended;  // from now on no thread starts, and no guest comes
-            no_guests_.wait(held, [this] { return guests_ == 0; });
+            while (guests_ != 0) no_guests_.wait(held);
         }
         for (auto* threads : {&io_threads_, &compute_threads_})
             for (team& t : *threads) t.join();
-        const std::lock_guard held(threads_mutex_);
+        const lock held(threads_mutex_);
         phase_ = phase::over;
     }
 
@@ -511,7 +514,7 @@ private:
 
     // Returns null if the hive has been stopped.
     worker_type* attach_guest() {
-        const std::lock_guard held(threads_mutex_);
+        const lock held(threads_mutex_);
         if (phase_ >= phase::ended || core_.stopping()) return nullptr;
         worker_type* const worker = core_.attach_io();
         if (worker == nullptr) {
@@ -525,7 +528,7 @@ private:
 
     template <class Attach>
     std::optional<unsigned> attach(Attach attach_one) {
-        std::unique_lock held(threads_mutex_);
+        std::optional<lock> held(std::in_place, threads_mutex_);
         if (phase_ >= phase::ended || core_.stopping()) return std::nullopt;
         // The thread comes first, because every task that a worker in service accepts must be run. The thread waits for
         // the mutex, and ends if it is given no worker.
@@ -535,16 +538,16 @@ private:
         };
         const auto given = std::make_shared<thread_work>();
         struct waiting {
-            std::unique_lock<std::mutex>& held;
+            std::optional<lock>& held;
             team thread;
             ~waiting() {
-                held.unlock();
+                held.reset();
                 thread.join();
             }
         } fresh{held, {}};
         if (phase_ == phase::running)
             fresh.thread.start([this, given] {
-                std::unique_lock(threads_mutex_).unlock();
+                { const lock begin(threads_mutex_); }
                 if (given->worker != nullptr) run_worker(*given->worker);
                 given->before.join();
             });
@@ -566,10 +569,7 @@ private:
         const auto& workers = core_.io();
         const unsigned n = workers.size();
         if (n == 1) return workers[main_worker];
-        static thread_local typename Parts::random random(static_cast<std::uint64_t>(Sync::now_ns()));
-        const unsigned a = random.below(n);
-        unsigned b = random.below(n - 1);
-        if (b >= a) ++b;
+        const auto [a, b] = two_of(n);
         const auto load = [&workers](unsigned slot) {
             return workers[slot]->id() == worker_type::sources_type::no_worker ? SIZE_MAX
                                                                                : workers[slot]->sources().pending();
@@ -577,11 +577,28 @@ private:
         return workers[load(b) < load(a) ? b : a];
     }
 
+    // Two numbers below n. Each thread has a source of its own.
+    static std::pair<unsigned, unsigned> two_of(unsigned n) {
+        using random = typename Parts::random;
+        const auto draw = [n](random& from) {
+            const unsigned a = from.below(n), b = from.below(n - 1);
+            return std::pair(a, b >= a ? b + 1 : b);
+        };
+        if constexpr (Sync::checked) {
+            random any(0);  // the engine chooses
+            return draw(any);
+        } else {
+            auto& mine = Sync::template local<std::optional<random>>();
+            if (!mine) mine.emplace(static_cast<std::uint64_t>(Sync::now_ns()));
+            return draw(*mine);
+        }
+    }
+
     core_type core_;
     typename Sync::template atomic<std::uint64_t> refused_;
 
     enum class phase { fresh, running, ended, over };
-    std::mutex threads_mutex_;
+    typename Sync::mutex threads_mutex_;
     phase phase_ = phase::fresh;
     const std::int64_t io_slice_ns_;
     std::int64_t usual_slice_ns_ = 0;  // the slice of the thread that called run; written before any other starts
@@ -592,7 +609,7 @@ private:
     // Guarded by threads_mutex_: the slots of IO workers whose last thread was the user's, and how many of those run.
     std::array<bool, max_workers> is_guest_{};
     unsigned guests_ = 0;
-    std::condition_variable no_guests_;
+    typename Sync::condvar no_guests_;
 };
 
 using hive = basic_hive<real_sync, epoll_driver, pooled_storage<>>;

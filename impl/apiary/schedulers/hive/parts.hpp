@@ -9,7 +9,9 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
+#include <apiary/parking/time_slice.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
 #include <apiary/queues/steal_half_queue.hpp>
@@ -36,6 +38,8 @@ struct hive_half_limits {
 template <class Sync>
 struct hive_parts : default_parts<Sync> {
     using compute_driver = typename default_parts<Sync>::driver;  // a compute worker blocks in it
+    // What asks the system for a thread's time slice (hive_config::io_slice_ns).
+    using slices = std::conditional_t<on_system_threads<Sync>, linux_slices, no_slices>;
     // The queue of the tasks that others may steal; workers/local_queue.hpp knows several.
     template <class Node>
     using local = chase_lev_deque<Node*, Sync, hive_deque_limits<Sync>>;

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <new>
-#include <type_traits>
 #include <utility>
 
 #include <apiary/schedulers/processes/payload.hpp>
@@ -83,17 +82,17 @@ struct alignas(16) event_node {
 template <class Sync>
 struct event_blocks {
     using node = event_node<Sync>;
-    static constexpr bool pooled = std::is_same_v<Sync, real_sync>;
-    static_assert(!pooled || sizeof(node) <= task_block_pool::block_bytes);
+    using pool = basic_task_block_pool<Sync>;
+    static_assert(!recycles_memory<Sync> || sizeof(node) <= pool::block_bytes);
 
     template <class T>
     static node* make(event_type type, std::uint64_t tag, yield_error error, T&& data) {
-        if constexpr (pooled) {
-            void* const block = task_block_pool::allocate();
+        if constexpr (recycles_memory<Sync>) {
+            void* const block = pool::allocate();
             try {
                 return ::new (block) node(type, tag, error, std::forward<T>(data));
             } catch (...) {
-                task_block_pool::release(block);
+                pool::release(block);
                 throw;
             }
         } else {
@@ -101,9 +100,9 @@ struct event_blocks {
         }
     }
     static void release(node* n) noexcept {
-        if constexpr (pooled) {
+        if constexpr (recycles_memory<Sync>) {
             n->~node();
-            task_block_pool::release(n);
+            pool::release(n);
         } else {
             Sync::destroy(n);
         }
@@ -143,7 +142,7 @@ public:
     bool empty() const { return oldest_ == nullptr; }
     node* pop() {
         node* const n = oldest_;
-        if (n != nullptr) __builtin_prefetch(oldest_ = n->next.read());
+        if (n != nullptr) Sync::prefetch(oldest_ = n->next.read());
         return n;
     }
     // Every event, oldest first.

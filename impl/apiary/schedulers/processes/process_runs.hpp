@@ -3,11 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <new>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -316,7 +314,7 @@ std::vector<stalled_step> process_core<Sync>::stalled(std::int64_t ns) {
     };
     const auto before = look();
     for (std::int64_t left = ns; left > 0 && !over(); left -= 10'000'000)
-        std::this_thread::sleep_for(std::chrono::nanoseconds(std::min<std::int64_t>(left, 10'000'000)));
+        Sync::sleep_ns(std::min<std::int64_t>(left, 10'000'000));
     const auto behind = look();
     std::vector<stalled_step> same;
     for (unsigned i = 0; i != before.size(); ++i)

@@ -20,7 +20,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -29,7 +28,6 @@
 #include <ostream>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -154,7 +152,7 @@ private:
             try {
                 seen = core::stalled(ns);
             } catch (const std::bad_alloc&) {
-                std::this_thread::sleep_for(std::chrono::milliseconds(10));
+                Sync::sleep_ns(10'000'000);
                 continue;
             }
             for (unsigned w = 0; w != told.size(); ++w) {
