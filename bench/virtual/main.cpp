@@ -27,8 +27,8 @@ struct bad_arguments : std::runtime_error {
 
 std::vector<scenario> all_scenarios() {
     std::vector<scenario> all;
-    for (const auto part : {coro_pool_scenarios(), fork_join_scenarios(), hive_scenarios(), process_scenarios(),
-                            task_graph_scenarios()})
+    for (const auto part : {coro_pool_scenarios(), fork_join_scenarios(), global_queue_scenarios(), hive_scenarios(),
+                            process_scenarios(), task_graph_scenarios()})
         all.insert(all.end(), part.begin(), part.end());
     return all;
 }

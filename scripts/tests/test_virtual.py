@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import unittest
+from xml.etree import ElementTree
 
 from . import fakes
 from .support import TreeCase, apiary
@@ -71,6 +72,48 @@ class Virtual(TreeCase):
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("fork_join fib 4: moves 3.0000 -> 3.0001", done.stdout + done.stderr)
         self.assertEqual(apiary(self.root, "virtual", "hive", "--no-build", "--gate").returncode, 2)
+
+    def test_the_first_line_at_other_prices(self) -> None:
+        text = PROGRAM.format(python=sys.executable)
+        other = text.replace('line = dict(object="worker"', 'line = dict(object="other" if "transfer=40" in words else "worker"')
+        words = ("virtual", "hive", "--no-build", "--scenario", "post", "--processors", "4", "--robust")
+        fakes.script(self.root / "build" / "release" / "bin" / "apiary_virtual", other)
+        done = apiary(self.root, *words)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("worker+64 costs most in 1 of 2", done.stdout)
+        self.assertRegex(done.stdout, r"transfer=40 +25\.00 +other\+64")
+        fakes.script(self.root / "build" / "release" / "bin" / "apiary_virtual", text)
+        self.assertIn("worker+64 costs most in 2 of 2", apiary(self.root, *words).stdout)
+
+    def test_a_curve_beside_what_a_race_recorded(self) -> None:
+        text = PROGRAM.format(python=sys.executable).replace('"hive post task', '"hive spawn_many_local task')
+        fakes.script(self.root / "build" / "release" / "bin" / "apiary_virtual", text)
+        folder = self.root / "results" / "20260101T000000Z-vm"
+        folder.mkdir(parents=True)
+        (folder / "env.json").write_text(json.dumps({"machine": {"cpus": 4}}))
+        head = "status,row_kind,placement,ns_per_op,subject,scenario,scenario_params,workers,flags,suite_commit"
+        rows = [f"ok,measure,free,{ns},hive,spawn_many_local,workers={n},{n},,0123abc"
+                for n, times in ((1, (100, 101, 102)), (2, (20, 21, 22)), (4, (10, 20, 26)), (8, (9, 9, 9))) for ns in times]
+        (folder / "rows.csv").write_text("\n".join([head, *rows]) + "\n")
+        done = apiary(self.root, "virtual", "hive", "--no-build", "--scenario", "spawn_many_local", "--processors", "1,2,4,8",
+                      "--compare", "--json", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = {row[2]: row[6:9] for row in json.loads(done.stdout)["compared"]}
+        # 100, 50, 25 ns: within 30 %, beyond it, within its own spread; eight workers on four processors are no point.
+        self.assertEqual(told, {"1": ["-1%", "30%", "in"], "2": ["+138%", "30%", "out"], "4": ["+25%", "50%", "in"]})
+        self.assertIn("2 of 3 points in, 1 out", done.stderr)
+
+    def test_points_as_a_table_and_as_a_drawing(self) -> None:
+        done = apiary(self.root, "virtual", "hive", "--no-build", "--scenario", "post", "--processors", "1,4",
+                      "--csv", str(self.root / "c.csv"), "--draw", str(self.root / "c.svg"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        rows = (self.root / "c.csv").read_text().splitlines()
+        self.assertEqual(len(rows), 3)
+        self.assertTrue(rows[2].startswith("hive,post,task,4,25.0,3,"), rows)
+        self.assertTrue(rows[2].endswith(",flat"), rows)
+        drawing = ElementTree.fromstring((self.root / "c.svg").read_text())
+        titles = [one.text for one in drawing.iter("{http://www.w3.org/2000/svg}title")]
+        self.assertEqual(titles, ["post, 1 workers: 100.00 ns", "post, 4 workers: 25.00 ns"])
 
     def test_bad_input(self) -> None:
         for words, told in ((("hiv",), "did you mean 'hive'"), (("--scenario", "pots"), "did you mean 'post'"),

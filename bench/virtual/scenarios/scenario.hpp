@@ -41,6 +41,7 @@ struct scenario {
 };
 std::span<const scenario> fork_join_scenarios();
 std::span<const scenario> coro_pool_scenarios();
+std::span<const scenario> global_queue_scenarios();
 std::span<const scenario> hive_scenarios();
 std::span<const scenario> process_scenarios();
 std::span<const scenario> task_graph_scenarios();

@@ -68,7 +68,7 @@ TEST(VirtualPrices, AFileThatIsNotThereIsRefused) {
 }
 
 TEST(VirtualPrices, TheProfilesOfTheTreeAreWhole) {
-    for (const char* name : {"flat", "desktop_8", "server_64", "two_sockets_128"})
+    for (const char* name : {"flat", "desktop_8", "xeon_16", "server_64", "two_sockets_128"})
         EXPECT_GT(read_profile(std::string(APIARY_VIRTUAL_PROFILES) + "/" + name + ".profile").transfer, 0) << name;
 }
 

@@ -56,6 +56,14 @@ class Determinism(unittest.TestCase):
         longer = {**os.environ, "PADDING": "x" * 12345}
         self.assertEqual(call(*self.POINT, env=longer).stdout, first)
         self.assertEqual(call(*self.POINT, before=("nice",)).stdout, first)
+        with tempfile.TemporaryDirectory() as folder:  # a longer path moves what the host allocates
+            found = set()
+            for length in (1, 20, 60, 200):
+                path = Path(folder) / ("x" * length)
+                path.write_text(Path(FLAT).read_text())
+                found |= {call("coro_pool", "spawn_many_local", "4", "--profile", str(path)).stdout,
+                          call("hive", "spawn_many_local", "4", "--profile", str(path)).stdout}
+            self.assertEqual(len(found), 2)
         setarch = shutil.which("setarch")
         if setarch is None or subprocess.run([setarch, "-R", "true"], capture_output=True, check=False).returncode != 0:
             self.skipTest("this system does not let a program have fixed addresses (setarch -R)")

@@ -9,9 +9,11 @@ import time
 from pathlib import Path
 from typing import Iterable
 
+from ..analysis import virtual_points
 from ..base import argument_kinds, building, json_result, proc, repo
 from ..base.errors import Fault, INCORRECT, USAGE, unknown
 from ..base.say import colour, counted, duration, heading, say, table, warn
+from ..report import virtual_picture
 from ..verify import exact
 from . import setup
 
@@ -20,13 +22,16 @@ DESCRIPTION = """\
 Runs whole schedulers on a multiprocessor that does not exist (bench/virtual): a process for each scenario and
 number of workers, the same figures each time. Prints for each operation the time, the speed-up over the first number
 of workers, and how many cache lines moved between processors; then which lines, by object, and which places moved
-them. It is a model whose prices nobody has calibrated: bench/virtual/README.md says what it does not see.
+them. It is a model: bench/virtual/README.md says what it does not see, and each profile where its prices come from.
+--compare prints beside each curve what races recorded of it, how far the model is off, and whether that is within the larger
+of 30 % and that point's own recorded spread. --robust runs the last number of workers again with each price halved and
+doubled, and names the changes under which another line costs most.
 --gate holds the moves and accesses of every scenario, with 1 to 16 workers, to those recorded for this compiler and
 these flags in results/virtual/. They are exact: any difference is red, and is recorded (--update) with the change that
 explains it.
 
-writes:  nothing, but with --json; with --update results/virtual/COMPILER-FLAGS.csv
-takes:   about a minute after building, with 256 workers several
+writes:  nothing, but with --json; with --csv or --draw that file; with --update results/virtual/COMPILER-FLAGS.csv
+takes:   about a minute after building, with 256 workers several; --robust some fifty points for each scenario
 exit:    0 every answer is right, and nothing differs; 1 a wrong answer, a deadlock, a point that does not end, or a
          count that differs or is not recorded; 2 bad arguments; 3 the harness failed"""
 
@@ -57,6 +62,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="so many of the lines that cost most, for the last number of workers (default 3)")
     parser.add_argument("--host-seconds", type=argument_kinds.seconds, default=300.0, metavar="S",
                         help="of one point, at most (default 300)")
+    parser.add_argument("--compare", action="store_true", help="beside each curve what races recorded")
+    parser.add_argument("--robust", action="store_true", help="whether the first line stays first at other prices")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the points there")
+    parser.add_argument("--draw", type=Path, metavar="FILE", help="write the curves there, as SVG")
     parser.add_argument("--gate", action="store_true", help="compare with what is recorded")
     parser.add_argument("--update", action="store_true", help="record what was counted")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is")
@@ -105,6 +114,50 @@ def show(points: list[dict], lines: int) -> None:
             rows.append(["", f"{p['moves']:.3f}", f"{p['ns']:.1f}", where])
     if rows:
         say(table([f"line, at {last['workers']}", "moves", "ns", "place"], rows, right={1, 2}))
+
+
+POINT = ["subject", "scenario", "operation", "workers", "ns", "moves", "accesses", "sleeps", "wakes", "yields", "heavy_fences"]
+
+
+def write_points(path: Path, points: list[dict], prices: str) -> None:
+    repo.write_csv(path, [*POINT, "prices"], [[*(p.get(name, "") for name in POINT), prices] for p in points])
+
+
+def measured(points: list[dict], known: dict) -> None:
+    """The curve beside races."""
+    rows = virtual_points.comparison(points, known)
+    if not rows:
+        say("no race has recorded this")
+        return
+    say(table(virtual_points.HEAD, [[*row[:6], colour(row[6], "red") if row[6] == "out" else row[6], row[7]] for row in rows],
+              right=set(range(6))))
+
+
+def robust(binary: Path, usual: dict, prices: Path, given: list[str], seconds: float, lines: int) -> dict[str, list[list[str]]]:
+    """The last point of a scenario under each price halved and doubled."""
+    key = [usual["subject"], usual["scenario"], str(usual["workers"])]
+    now = virtual_points.prices_of(prices) | {name: float(n) for name, n in (price.split("=") for price in given)}
+    changes = virtual_points.other_prices(now)
+    words = ["--profile", str(prices), *(word for price in given for word in ("--price", price))]
+    specs = [proc.Spec([binary, *key, *words, "--price", change], timeout=seconds, tag=change) for change in changes]
+    found, failed = {}, []
+    for done in counted(f"prices, {' '.join(key)}", proc.run_many(specs, os.cpu_count() or 1), len(specs)):
+        if done.ok:
+            found[done.tag] = json.loads(done.out)
+        else:
+            failed.append([done.tag, "", "did not end" if done.timed_out else done.err.strip()])
+    heading(f"{' '.join(key)}: each price halved and doubled")
+    first = virtual_points.first_lines(usual, 1)
+    times = sorted(p["ns"] for p in found.values())
+    if not first or not times:
+        say("no line moves")
+        return {"other": [], "failed": failed}
+    other = virtual_points.upset(usual, found, max(lines, 1))
+    say(f"{first[0]} costs most in {len(found) - len(other)} of {len(found)}; {times[0]:.2f} to {times[-1]:.2f} ns, usually "
+        f"{usual['ns']:.2f}")
+    if other or failed:
+        say(table(["price", "ns", "lines that cost most"], other + failed, right={1}))
+    return {"other": other, "failed": failed}
 
 
 def recorded_in() -> Path:
@@ -159,10 +212,30 @@ def run(args: argparse.Namespace) -> int:
         name = " ".join(map(str, done.tag))
         late = f"did not end within {args.host_seconds:.0f} s of this machine (--host-seconds)"
         wrong.append(f"{name}: {late if done.timed_out else done.err.strip() or done.how()}")
+    known = virtual_points.recorded(repo.RESULTS) if args.compare else {}
+    compared: list[list[str]] = []
+    robustness: dict[str, dict] = {}
     for subject, scenario in wanted:
         points = [found[subject, scenario, n] for n in args.processors if (subject, scenario, n) in found]
-        if points:
-            show(points, args.lines)
+        if not points:
+            continue
+        show(points, args.lines)
+        if args.compare:
+            measured(points, known)
+            compared += [[subject, scenario, *row] for row in virtual_points.comparison(points, known)]
+        if args.robust:
+            told = robust(binary, points[-1], prices, args.price, args.host_seconds, args.lines)
+            robustness[f"{subject} {scenario}"] = told
+            wrong += [f"{subject} {scenario} with {row[0]}: {row[2]}" for row in told["failed"]]
+    told_prices = f"{prices.stem}{''.join(f', {price}' for price in args.price)}"
+    if args.csv:
+        write_points(args.csv, [found[key] for key in sorted(found)], told_prices)
+    if args.draw and found:
+        repo.write_text(args.draw, virtual_picture.drawn(
+            list(found.values()), f"ns for each operation by workers; a model (prices: {told_prices}), not a measurement"))
+    if compared:
+        out = sum(row[8] == "out" for row in compared)
+        say(f"beside races: {len(compared) - out} of {len(compared)} points in, {out} out")
     if args.update and not wrong:
         path = recorded_in()
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -174,5 +247,5 @@ def run(args: argparse.Namespace) -> int:
         warn(colour(line, "red"))
     say(f"prices: {repo.shown(prices)}{''.join(f', {price}' for price in args.price)}; a model, not a measurement",
         f"took {duration(time.monotonic() - started)}")
-    json_result.note(profile=prices.stem, prices=args.price, wrong=wrong, points=[found[key] for key in sorted(found)])
+    json_result.note(profile=prices.stem, prices=args.price, wrong=wrong, compared=compared, robust=robustness, points=[found[key] for key in sorted(found)])
     return INCORRECT if wrong else 0

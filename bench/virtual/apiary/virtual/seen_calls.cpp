@@ -19,21 +19,13 @@ using apiary::virt::place;
 
 #define CALLER __builtin_return_address(0)
 
-// Without optimisation the machine's own calls of library templates are the copies that are seen, which would call the
-// machine again, for ever, and whose blocks depend on addresses. So an unoptimised program sees operations alone.
-#ifdef __OPTIMIZE__
-constexpr bool sees = true;
-#else
-constexpr bool sees = false;
-#endif
-
 [[gnu::always_inline]] inline void plain(const volatile void* p, std::size_t bytes, access kind, const void* pc) {
-    if (sees && machine::running() != nullptr) machine::current()->touch_plain(const_cast<const void*>(p), bytes, kind, pc);
+    if (machine::running() != nullptr) machine::current()->touch_plain(const_cast<const void*>(p), bytes, kind, pc);
 }
 
 // One thread of the host: plain memory does.
 void shared(const volatile void* p, std::size_t bytes, access kind, const void* pc) {
-    if (!sees || machine::running() == nullptr) return;
+    if (machine::running() == nullptr) return;
     machine& m = *machine::current();
     const picoseconds hit = kind == access::change ? m.priced().change_hit : m.priced().hit;
     m.touch(const_cast<const void*>(p), bytes, kind, hit, machine::place_of(pc));
@@ -61,9 +53,7 @@ bool compare_exchange(volatile T* p, T* expected, T desired, const void* pc) {
 
 extern "C" {
 
-void __sanitizer_cov_trace_pc() {
-    if (sees) ++machine::blocks_run;
-}
+void __sanitizer_cov_trace_pc() { ++machine::blocks_run; }
 
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
