@@ -1,4 +1,5 @@
-"""The layers of the C++ tree: which folder of impl/apiary may include which. CONTRIBUTING.md draws the tree."""
+"""The layers of the C++ tree: which folder of impl/apiary may include which (CONTRIBUTING.md draws the tree), and what only a
+policy may name."""
 
 from __future__ import annotations
 
@@ -58,6 +59,61 @@ def wrong(root: Path) -> tuple[list[str], int]:
                 why = refusal(file, name.removeprefix("apiary/"))
                 found += [f"{file}:{text.count(chr(10), 0, match.start()) + 1}: {why}"] if why else []
     return found, read
+
+
+# What a policy gives, by the names that the library and the system have for it.
+OF_THE_POLICY = re.compile(r"""std::(?:j?thread|this_thread|atomic|condition_variable\w*|(?:shared_|recursive_|timed_)*mutex|
+                           (?:lock_guard|unique_lock|shared_lock|scoped_lock))\b|\bthread_local\b|\b__builtin_prefetch\b|\breal_sync::|
+                           \bSYS_\w+|\b(?:pthread|sched)_\w+""", re.VERBOSE)
+# They are the policy, or stand beside it: oracles, adapters for real schedulers, and what asks a real system for more.
+BESIDE_IT = re.compile(r"""^impl/apiary/(?:sync/.*|contract/laws\.hpp|schedulers/all\.hpp|workers/thread_team\.hpp|
+                       parking/time_slice\.hpp|events/epoll_driver\.hpp|schedulers/global_queue/processors\.hpp)$""", re.VERBOSE)
+
+
+def past_the_policy(root: Path) -> tuple[list[str], int]:
+    """Every line of a shipped header that names what the policy gives, without the policy; and how many headers were read."""
+    found, read = [], 0
+    for path in sorted((root / "impl").rglob("*.hpp")):
+        file = path.relative_to(root)
+        if not installed(file) or BESIDE_IT.match(str(file)):
+            continue
+        read += 1
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            for match in OF_THE_POLICY.finditer(line.split("//")[0]):
+                found.append(f"{file}:{number}: {match[0]} is the policy's to give: sync/sync_policy.hpp")
+    return found, read
+
+
+class Policy(unittest.TestCase):
+    def test_shipped_headers_take_threads_locks_and_the_system_from_it(self) -> None:
+        found, read = past_the_policy(REAL_ROOT)
+        self.assertEqual(found, [])
+        self.assertGreater(read, 100, "the tree was not read")
+
+    def test_each_way_past_it_is_seen(self) -> None:
+        for file, line, seen in (
+            ("impl/apiary/workers/a.hpp", "std::this_thread::yield();", True),
+            ("impl/apiary/workers/a.hpp", "std::jthread t;", True),
+            ("impl/apiary/schedulers/hive/a.hpp", "std::mutex m;", True),
+            ("impl/apiary/schedulers/hive/a.hpp", "const std::lock_guard held(m);", True),
+            ("impl/apiary/schedulers/hive/a.hpp", "std::condition_variable_any c;", True),
+            ("impl/apiary/tasks/a.hpp", "static inline thread_local int x;", True),
+            ("impl/apiary/tasks/a.hpp", "__builtin_prefetch(p);", True),
+            ("impl/apiary/parking/a.hpp", "::syscall(SYS_futex);", True),
+            ("impl/apiary/parking/a.hpp", "(void)::sched_yield();", True),
+            ("impl/apiary/parking/a.hpp", "const auto now = real_sync::now_ns();", True),
+            ("impl/apiary/queues/a.hpp", "std::atomic<int> n;", True),
+            ("impl/apiary/queues/a.hpp", "x.load(std::memory_order_acquire);  // as std::atomic has it", False),
+            ("impl/apiary/queues/a.hpp", "template <class Sync = real_sync>", False),
+            ("impl/apiary/sync/a.hpp", "std::mutex m;", False),
+            ("impl/apiary/queues/tests/a.hpp", "std::mutex m;", False),
+        ):
+            with self.subTest(file=file, line=line), TemporaryDirectory() as folder:
+                path = Path(folder).resolve() / file
+                path.parent.mkdir(parents=True)
+                path.write_text(f"#pragma once\n{line}\n")
+                found, _ = past_the_policy(Path(folder).resolve())
+                self.assertEqual([place.split(": ")[0] for place in found], [f"{file}:2"] if seen else [])
 
 
 class Layers(unittest.TestCase):

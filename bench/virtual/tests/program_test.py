@@ -42,9 +42,9 @@ class EveryScenario(unittest.TestCase):
 
     def test_names_objects_and_places(self) -> None:
         rows = point("hive", "spawn_many_local", "4", "--brief")["lines"]
-        self.assertIn("ledger", [row["object"] for row in rows])
-        ledger = next(row for row in rows if row["object"] == "ledger")
-        self.assertRegex(ledger["places"][0]["place"], r"scenario\.hpp:\d+$")
+        self.assertIn("account_line[]", [row["object"] for row in rows])
+        ledger = next(row for row in rows if row["object"] == "account_line[]")
+        self.assertRegex(ledger["places"][0]["place"], r"account\.hpp:\d+$")
 
 
 class Determinism(unittest.TestCase):
@@ -56,6 +56,14 @@ class Determinism(unittest.TestCase):
         longer = {**os.environ, "PADDING": "x" * 12345}
         self.assertEqual(call(*self.POINT, env=longer).stdout, first)
         self.assertEqual(call(*self.POINT, before=("nice",)).stdout, first)
+        with tempfile.TemporaryDirectory() as folder:  # a longer path moves what the host allocates
+            found = set()
+            for length in (1, 20, 60, 200):
+                path = Path(folder) / ("x" * length)
+                path.write_text(Path(FLAT).read_text())
+                found |= {call("coro_pool", "spawn_many_local", "4", "--profile", str(path)).stdout,
+                          call("hive", "spawn_many_local", "4", "--profile", str(path)).stdout}
+            self.assertEqual(len(found), 2)
         setarch = shutil.which("setarch")
         if setarch is None or subprocess.run([setarch, "-R", "true"], capture_output=True, check=False).returncode != 0:
             self.skipTest("this system does not let a program have fixed addresses (setarch -R)")

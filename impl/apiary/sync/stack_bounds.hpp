@@ -1,7 +1,7 @@
 // stack_bounds: where the stack of the calling thread lies.
 //
-// When to use it. As `Sync::stack()`: to tell how deep a thread may recurse (fork_context). When not: under AddressSanitizer, which puts
-// local variables on stacks of its own; the bounds limit nothing there.
+// When to use it. As `Sync::stack()`: to tell how deep a thread may recurse (fork_context). When not: under
+// AddressSanitizer, which puts local variables on stacks of its own; the bounds limit nothing there.
 //
 // Threads. The calling thread's own bounds.
 // Errors.  {0, UINTPTR_MAX}, which limits nothing, if the system does not tell.

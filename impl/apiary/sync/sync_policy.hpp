@@ -79,7 +79,7 @@
 
 namespace apiary {
 
-// Whether what is allocated and freed all the time is recycled by each thread (tasks/task_storage.hpp, frame_storage.hpp).
+// Whether each thread recycles what is allocated and freed all the time (tasks/task_storage.hpp, frame_storage.hpp).
 // False: each block is an object of the policy's heap, so that a checker or a sanitizer sees its end. A policy says so
 // of itself: one that derives from another does not inherit it.
 template <class Sync>

@@ -11,8 +11,8 @@
 // of the workers become the posters' next ones.
 //
 // Tested by task_test.cpp and memory_test.cpp; stressed with every scheduler's threads. Not model-checked: the engines
-// have nothing like Sync::local, and its only shared part is a mutex around the depot's lists. The checks of queues use heap_storage, and inbox_recycled_nodes shows that a queue survives
-// recycled nodes.
+// have nothing like Sync::local, and its only shared part is a mutex around the depot's lists. The checks of queues use
+// heap_storage, and inbox_recycled_nodes shows that a queue survives recycled nodes.
 //
 // Each policy has a pool of its own. What threads hand over to each other lies in cells.
 //
@@ -94,7 +94,8 @@ private:
         }
         const void* taken_before() const { return slots[ahead + count.read() + ahead].read(); }
     };
-    // Of each thread, one by one: in a struct g++ keeps their address in a register, which costs fast paths two instructions.
+    // Of each thread, one by one: g++ would keep the address of a struct of all in a register, and the paths that are
+    // taken often would be two instructions longer.
     struct loaded_magazine {
         magazine* p = &none_;
     };

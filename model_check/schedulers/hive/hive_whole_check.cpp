@@ -1,5 +1,6 @@
-// A whole hive, from its constructor to its destructor: run(), a compute worker that it starts, the stop, the report. Its
-// threads are the check's (<apiary/model_check/modelled_threads.hpp>); its workers block in parkers, its tasks come from the heap.
+// A whole hive, from its constructor to its destructor: run(), a compute worker that it starts, the stop, the report.
+// Its threads are the check's (<apiary/model_check/modelled_threads.hpp>); its workers block in parkers, its tasks come
+// from the heap.
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <array>

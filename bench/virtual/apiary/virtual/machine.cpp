@@ -11,7 +11,7 @@
 
 #include <apiary/model_check/explorer/context.hpp>
 
-extern "C" const char __executable_start;  // by the linker
+extern "C" const char __executable_start, _end;  // by the linker: the program lies between, with its static data
 
 namespace apiary::virt {
 
@@ -46,16 +46,10 @@ public:
     const char* does = "runs";
     place at;
     host_vector<std::pair<const void*, void*>> slots;
-    host_vector<void*> kept;  // behind `slots`, for local
+    host_vector<void*> kept;  // behind `slots`, for local: in the arena, each on a line of its own
     host_vector<void (*)()> at_exit;
     host_vector<thread*> joiners;
     arena::shelf shelf;
-
-    ~thread() {
-        for (void* const p : kept) host_put(p);
-    }
-    thread(const thread&) = delete;
-    thread& operator=(const thread&) = delete;
 };
 
 arena& the_arena() {
@@ -82,7 +76,9 @@ void*& machine::slot(const void* key) {
 
 void* machine::keep(std::size_t bytes) {
     static host_vector<void*> of_the_host;
-    return (running_ != nullptr ? running_->kept : of_the_host).emplace_back(host_get(bytes));
+    if (running_ == nullptr) return of_the_host.emplace_back(host_get(bytes));
+    static const label what = intern("a thread's own");
+    return running_->kept.emplace_back(the_arena().allocate(bytes, arena::line, what, running_->shelf).block);
 }
 void machine::at_thread_exit(void (*f)()) {
     if (running_ == nullptr) return;
@@ -116,7 +112,10 @@ machine::machine(const prices& p, unsigned processors, picoseconds most)
 }
 
 machine::~machine() {
-    for (auto& t : threads_) the_arena().empty(t->shelf);
+    for (auto& t : threads_) {
+        for (void* const p : t->kept) (void)the_arena().release(p, t->shelf);
+        the_arena().empty(t->shelf);
+    }
     threads_.clear();
     ::munmap(stacks_, stacks_bytes_);
     current_ = nullptr;
@@ -394,7 +393,15 @@ place machine::place_of(const void* pc) {
     return {"program", "plain code", static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(pc) - begin)};
 }
 
+// The host's heap and stack are no memory of the run, and lie elsewhere each time: threads' bodies, arguments of the program.
+bool machine::of_the_run(std::uintptr_t address) const {
+    return the_arena().contains(reinterpret_cast<const void*>(address)) ||
+           address - reinterpret_cast<std::uintptr_t>(stacks_) < stacks_bytes_ ||
+           address - reinterpret_cast<std::uintptr_t>(&__executable_start) < static_cast<std::size_t>(&_end - &__executable_start);
+}
+
 void machine::touch_plain_lines(std::uintptr_t first, std::size_t bytes, access kind, const void* pc) {
+    if (!of_the_run(first)) return;
     for (auto p = first; p < first + bytes; p = p / arena::line * arena::line + arena::line) {
         if (lines_.has(p, kind, running_->number)) continue;
         step();

@@ -145,13 +145,14 @@ private:
     void switch_to(thread& to);
     void step();
     void spend_blocks();
+    bool of_the_run(std::uintptr_t address) const;
     void touch_plain_lines(std::uintptr_t first, std::size_t bytes, access kind, const void* pc);
     void touch_line(std::uintptr_t address, access kind, picoseconds hit, const place& at);
     void account(std::uintptr_t address, access kind, const place& at, picoseconds queued, picoseconds cost);
     void use_depot();
     std::string everybody() const;
     static void body_of(void* argument);
-    static void* keep(std::size_t bytes);  // the host's memory, until the running thread is forgotten
+    static void* keep(std::size_t bytes);  // lines of the arena, until the machine ends; the host's outside of a thread
 
     const prices p_;
     const unsigned processors_;

@@ -30,15 +30,14 @@
 #include <initializer_list>
 #include <span>
 #include <stdexcept>
-#include <thread>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <apiary/contract/scheduler.hpp>
 #include <apiary/schedulers/global_queue/processors.hpp>
 #include <apiary/schedulers/global_queue/task_family.hpp>
 #include <apiary/sync/real_sync.hpp>
+#include <apiary/workers/thread_team.hpp>
 
 namespace apiary {
 
@@ -119,8 +118,7 @@ public:
 
     // After start(): blocks until the scheduler was stopped and every worker has ended.
     void join() {
-        for (auto& t : threads_) t.join();
-        threads_.clear();
+        threads_.join();
     }
 
     // One worker's loop, for run() and for checks that bring their own threads.
@@ -273,9 +271,10 @@ private:
     void launch(unsigned threads) {
         if (std::exchange(ran_, true)) throw std::logic_error("global_queue: run or start a second time; it runs once");
         try {
-            for (processors_in_turn processors(config_.pin); threads_.size() != threads;) {
+            processors_in_turn processors(config_.pin);
+            for (unsigned i = 0; i != threads; ++i) {
                 processors.next();
-                threads_.emplace_back([this] { work(); });
+                threads_.start([this] { work(); });
             }
         } catch (...) {
             request_stop(stop_mode::discard);
@@ -299,7 +298,7 @@ private:
     bool stopping_ = false;
     stop_report report_;
     bool ran_ = false;
-    std::vector<std::thread> threads_;
+    typename team_of<Sync>::type threads_;
 };
 
 using global_queue = basic_global_queue<>;

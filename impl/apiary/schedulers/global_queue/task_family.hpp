@@ -120,8 +120,7 @@ private:
     linked_list<item> queue_;
 };
 
-// The family whose task the calling thread runs; the innermost if it runs several, one inside the other. Works for real
-// threads only: an engine's threads have no storage of their own, and for them it is always null.
+// The family whose task the calling thread runs; the innermost if it runs several, one inside the other.
 template <class Sync>
 class running_family {
     using family = task_family<Sync>;
@@ -129,18 +128,16 @@ class running_family {
 public:
     // Returns the family that it was before.
     static family* enter(family* f) {
-        if constexpr (Sync::checked) return nullptr;
-        return std::exchange(innermost_, f);
+        family* const before = innermost();
+        Sync::set_current(f);
+        return before;
     }
-    static family* innermost() { return innermost_; }
+    static family* innermost() { return Sync::template current<family>(); }
     static bool is_below(const family& of) {
-        for (const family* f = innermost_; f != nullptr; f = f->parent)
+        for (const family* f = innermost(); f != nullptr; f = f->parent)
             if (f == &of) return true;
         return false;
     }
-
-private:
-    static inline constinit thread_local family* innermost_ = nullptr;
 };
 
 }  // namespace apiary
