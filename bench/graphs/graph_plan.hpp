@@ -1,8 +1,8 @@
 // graph_plan: a task graph as data: what to submit, in an order in which producers come first. As text, as
 // a drawing for Graphviz, and submitted to a task_graph.
 //
-// When to use it. For graphs from files or generators (graph_generators.hpp), and for the simulation
-// (simulation.hpp). When not: for a program's own graph, which it submits as it goes.
+// When to use it. For graphs from files or generators (graph_generators.hpp), and to run them in virtual time
+// (virtual_graph.hpp). When not: for a program's own graph, which it submits as it goes.
 //
 // The text: a line for each task, `#` begins a comment.
 //

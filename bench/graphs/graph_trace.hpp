@@ -1,5 +1,5 @@
-// graph_trace: when which worker ran which task of a plan: of a real run (run_plan) or of a simulated one. As
-// a picture, as a file for Perfetto, and as costs for the next simulation.
+// graph_trace: when which worker ran which task of a plan: of a run on real workers (run_plan) or in virtual
+// time (virtual_graph.hpp). As a picture, as a file for Perfetto, and as costs for the next prediction.
 //
 // When to use it. To see a schedule, and to compare one with what was predicted. When not: for what the
 // engine's threads do between tasks (workers/trace.hpp).

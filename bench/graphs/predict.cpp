@@ -1,16 +1,17 @@
-// Simulation against reality: five graphs on two real workers, and what the simulation says of them.
+// Virtual time against reality: five graphs on two real workers, and what the virtual machine says of them.
 //
-//     task_graph_predict [--rounds N] [--cost NS] [--policy fifo|min_clock|critical_path|locality] [--picture FILE.svg]
+//     task_graph_predict --profile FILE [--rounds N] [--cost NS] [--policy fifo|min_clock|critical_path|locality]
+//                        [--picture FILE.svg]
 //
-// Every third round gives the costs: of each task the median of what it took, and of a submit and a hand-over. The simulation has
-// these and nothing else. The other rounds are what it is held against: the median of their makespans; and those of one half
+// Every third round gives the costs: of each task the median of what it took, and of a submit and a hand-over. What these take
+// more than on the virtual machine by that profile is plain instructions, which cost nothing there; so much is added to each submit
+// and task. The prediction has these and nothing else. The other rounds are what it is held against: the median of their makespans; and those of one half
 // against those of the other, round by round, say how much of a difference this machine could show (A/A half-width: 95 %,
 // bootstrap of the trimmed mean of the logarithms). A kernel is a loop of so many iterations, not of so much time; the shortest
 // takes --cost (10 us), a gemm of Cholesky six times that.
 //
 // --picture: Cholesky as it ran, and as 64 workers would run it. As a test it has few rounds, and asks for sound schedules alone.
 #include <apiary/schedulers/task_graph/task_graph.hpp>
-#include <graphs/simulation.hpp>
 
 #include <algorithm>
 #include <array>
@@ -27,6 +28,7 @@
 
 #include <graphs/graph_generators.hpp>
 #include <graphs/graph_trace.hpp>
+#include <graphs/virtual_graph.hpp>
 
 namespace {
 
@@ -39,6 +41,7 @@ struct options {
     std::int64_t cost_ns = 10'000;
     ready_policy policy = ready_policy::locality;
     std::string picture;
+    apiary::virt::prices priced;
 };
 
 struct subject {
@@ -76,12 +79,14 @@ double iterations_per_ns() {
 }
 
 // From the end of a task to the begin of its consumer on the same worker.
-std::int64_t hand_over_ns(apiary::task_graph& g) {
-    const auto run = apiary::run_plan(g, apiary::chain_plan(2000, 0), [](std::size_t) {});
+const graph_plan& hand_overs() {
+    static const graph_plan chain = apiary::chain_plan(2000, 0);
+    return chain;
+}
+std::int64_t hand_over_ns(const graph_trace& trace) {
     std::vector<std::int64_t> gaps;
-    for (std::size_t i = 1; i != run.trace.size(); ++i)
-        if (run.trace[i].worker == run.trace[i - 1].worker)
-            gaps.push_back(run.trace[i].begin_ns - run.trace[i - 1].end_ns);
+    for (std::size_t i = 1; i != trace.size(); ++i)
+        if (trace[i].worker == trace[i - 1].worker) gaps.push_back(trace[i].begin_ns - trace[i - 1].end_ns);
     return gaps.empty() ? 0 : median(gaps);
 }
 
@@ -108,20 +113,27 @@ double half_width(const std::vector<double>& a, const std::vector<double>& b) {
     return (means[1949] - means[49]) / 2;
 }
 
-apiary::simulation_report predict(const graph_plan& plan, std::vector<unsigned> workers, ready_policy policy,
-                                  std::int64_t submit_ns, std::int64_t hand_over) {
-    return apiary::simulation(
-               plan,
-               {.workers = std::move(workers), .policy = policy, .submit_ns = submit_ns, .hand_over_ns = hand_over})
-        .run();
+struct plain_work {
+    std::int64_t submit_ns = 0, task_ns = 0;
+};
+apiary::virtual_graph_report predict(const graph_plan& plan, std::vector<unsigned> workers, ready_policy policy,
+                                     const apiary::virt::prices& priced, plain_work plain = {}) {
+    return apiary::run_in_virtual_time(
+        plan, {.graph = {.workers = std::move(workers), .submitter_helps = false, .policy = policy},
+               .priced = priced,
+               .submit_ns = plain.submit_ns,
+               .task_ns = plain.task_ns});
+}
+double submit_ns_of(const apiary::plan_run& run, const graph_plan& plan) {
+    return static_cast<double>(run.submitted_ns) / static_cast<double>(plan.size());
 }
 
 void draw(const subject& s, const graph_plan& measured, const options& o) {
-    const auto wide = predict(measured, {64}, ready_policy::critical_path, 0, 0);
+    const auto wide = predict(measured, {64}, ready_policy::critical_path, o.priced);
     const std::string tasks = "Cholesky, " + std::to_string(s.plan.size()) + " tasks, ";
     const std::array<apiary::titled_trace, 2> runs{{
         {tasks + "2 real workers", &s.plan, &s.for_costs.back()},
-        {tasks + "64 simulated workers, with the costs of the former", &s.plan, &wide.trace},
+        {tasks + "64 virtual workers, with the costs of the former", &s.plan, &wide.trace},
     }};
     std::ofstream out(o.picture);
     apiary::write_picture(out, runs);
@@ -130,6 +142,7 @@ void draw(const subject& s, const graph_plan& measured, const options& o) {
 
 options read(int argc, char** argv) {
     options o;
+    bool priced = false;
     for (int i = 1; i < argc; i += 2) {
         const std::string option = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
         if (option == "--rounds")
@@ -140,9 +153,13 @@ options read(int argc, char** argv) {
             o.policy = apiary::policy_of(value);
         else if (option == "--picture")
             o.picture = value;
+        else if (option == "--profile")
+            o.priced = apiary::virt::read_profile(value), priced = true;
         else
-            throw std::invalid_argument("no option '" + option + "'; there are --rounds, --cost, --policy, --picture");
+            throw std::invalid_argument("no option '" + option +
+                                        "'; there are --profile, --rounds, --cost, --policy, --picture");
     }
+    if (!priced) throw std::invalid_argument("no --profile; bench/virtual/profiles has some");
     return o;
 }
 
@@ -154,9 +171,10 @@ bool run(const options& o) {
                              {"wavefront, 20 squared", apiary::wavefront_plan(20, 20, o.cost_ns)},
                              {"random layers, 8 wide", apiary::layered_plan(1, 8, 50, o.cost_ns)}};
     apiary::task_graph g({.workers = {2}, .submitter_helps = false, .policy = o.policy});
-    std::vector<std::int64_t> hand_overs;
+    std::vector<std::int64_t> handed_over;
     for (std::size_t round = 0; round != o.rounds; ++round) {
-        if (round % 3 == 0) hand_overs.push_back(hand_over_ns(g));
+        if (round % 3 == 0)
+            handed_over.push_back(hand_over_ns(apiary::run_plan(g, hand_overs(), [](std::size_t) {}).trace));
         for (subject& s : all) {
             const auto one = apiary::run_plan(g, s.plan, [&](std::size_t i) {
                 spin(static_cast<std::uint64_t>(rate * static_cast<double>(s.plan[i].cost_ns)));
@@ -164,21 +182,26 @@ bool run(const options& o) {
             const auto took = static_cast<double>(one.makespan_ns);
             if (round % 3 == 0) {
                 s.for_costs.push_back(one.trace);
-                s.submit_ns.push_back(static_cast<double>(one.submitted_ns) / static_cast<double>(s.plan.size()));
+                s.submit_ns.push_back(submit_ns_of(one, s.plan));
             } else {
                 (round % 3 == 1 ? s.first_half : s.second_half).push_back(took);
             }
         }
     }
-    const std::int64_t hand_over = median(hand_overs);
+    const std::int64_t hand_over = median(handed_over);
+    // What the machine itself says of one.
+    const std::int64_t virtual_hand_over = hand_over_ns(predict(hand_overs(), {2}, o.policy, o.priced).trace);
     std::printf(
         "| graph | tasks | predicted, us | measured, us | error | A/A half-width |\n|---|---|---|---|---|---|\n");
     std::vector<double> errors, widths;
     bool sound = true;
     for (subject& s : all) {
         const graph_plan measured = apiary::with_costs_of(s.plan, s.for_costs);
-        const auto told = predict(measured, {2}, o.policy, static_cast<std::int64_t>(median(s.submit_ns)), hand_over);
-        sound = sound && told.consumed == s.plan.size() && told.makespan_ns >= told.critical_path_ns &&
+        const double virtual_submit = submit_ns_of(predict(measured, {2}, o.policy, o.priced), s.plan);
+        const plain_work plain{std::max<std::int64_t>(0, std::llround(median(s.submit_ns) - virtual_submit)),
+                               std::max<std::int64_t>(0, hand_over - virtual_hand_over)};
+        const auto told = predict(measured, {2}, o.policy, o.priced, plain);
+        sound = sound && told.trace.size() == s.plan.size() && told.makespan_ns >= told.critical_path_ns &&
                 2 * told.makespan_ns >= told.work_ns;
         std::vector<double> both = s.first_half;
         both.insert(both.end(), s.second_half.begin(), s.second_half.end());
@@ -190,8 +213,8 @@ bool run(const options& o) {
         if (!o.picture.empty() && &s == &all.front()) draw(s, measured, o);
     }
     std::printf("| median | | | | %.1f %% | %.1f %% |\n", 100 * median(errors), 100 * median(widths));
-    std::printf("%zu rounds, hand-over %lld ns; policy %s\n", o.rounds, static_cast<long long>(hand_over),
-                apiary::name_of(o.policy));
+    std::printf("%zu rounds, hand-over %lld ns, on the machine %lld; policy %s\n", o.rounds,
+                static_cast<long long>(hand_over), static_cast<long long>(virtual_hand_over), apiary::name_of(o.policy));
     if (!sound) std::fprintf(stderr, "a predicted schedule is none\n");
     return sound && g.close().consumed != 0;
 }

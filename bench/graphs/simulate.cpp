@@ -1,20 +1,19 @@
-// What a graph would do on other workers: the simulation as a program.
+// What a graph would do on other workers: task_graph itself in virtual time, as a program.
 //
-//     task_graph_simulate GRAPH [--workers 64,64] [--policy fifo|min_clock|critical_path|locality] [--window N]
-//                         [--costs fixed|uniform|exponential] [--seed N] [--submit NS] [--hand-over NS] [--transfer NS]
+//     task_graph_simulate GRAPH --profile FILE [--workers 64,64] [--policy fifo|min_clock|critical_path|locality] [--window N]
+//                         [--costs fixed|uniform|exponential] [--seed N] [--submit NS] [--task NS] [--transfer NS]
 //                         [--trace FILE] [--picture FILE.svg] [--dot FILE] [--text FILE]
 //
 // GRAPH is a file (graph_plan.hpp has the form), or one of cholesky:TILES, lu:TILES, wavefront:SIDE, chain:TASKS, tree:DEPTH, and
 // stencil, nearest, spread, random_nearest, fft, layered with :WIDTH, with tasks of 10 us; the updates of cholesky and lu are of
-// type 1 when there are two types.
-#include <graphs/simulation.hpp>
+// type 1 when there are two types. The submitter helps nobody. bench/virtual/profiles has profiles.
+#include <graphs/virtual_graph.hpp>
 
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <fstream>
-#include <functional>
 #include <limits>
 #include <map>
 #include <sstream>
@@ -23,6 +22,7 @@
 #include <system_error>
 #include <vector>
 
+#include <graphs/drawn_costs.hpp>
 #include <graphs/graph_generators.hpp>
 
 namespace {
@@ -75,30 +75,36 @@ T word_of(const std::string& what, const std::string& word, const std::map<std::
 
 void simulate(const std::vector<std::string>& words) {
     if (words.empty()) throw std::invalid_argument("which graph? the head of simulate.cpp has the options");
-    apiary::simulation_config config;
+    apiary::virtual_graph_config config{.graph = {.submitter_helps = false}};
+    auto costs = apiary::cost_model::fixed;
+    std::uint64_t seed = 1;
+    bool priced = false;
     std::map<std::string, std::string> files;
     for (std::size_t i = 1; i < words.size(); i += 2) {
         const std::string &option = words[i], value = i + 1 < words.size() ? words[i + 1] : "";
         if (option == "--workers") {
-            config.workers.clear();
+            config.graph.workers.clear();
             std::istringstream each(value);
             for (std::string n; std::getline(each, n, ',');)
-                config.workers.push_back(number<unsigned>(option, n));
+                config.graph.workers.push_back(number<unsigned>(option, n));
         } else if (option == "--policy") {
-            config.policy = apiary::policy_of(value);
+            config.graph.policy = apiary::policy_of(value);
         } else if (option == "--costs") {
-            config.costs = word_of<apiary::cost_model>("cost model", value,
+            costs = word_of<apiary::cost_model>("cost model", value,
                                                        {{"fixed", apiary::cost_model::fixed},
                                                         {"uniform", apiary::cost_model::uniform},
                                                         {"exponential", apiary::cost_model::exponential}});
         } else if (option == "--window") {
-            config.window.slots = number(option, value);
+            config.graph.window = number(option, value);
         } else if (option == "--seed") {
-            config.seed = number(option, value);
+            seed = number(option, value);
         } else if (option == "--submit") {
             config.submit_ns = number<std::int64_t>(option, value);
-        } else if (option == "--hand-over") {
-            config.hand_over_ns = number<std::int64_t>(option, value);
+        } else if (option == "--profile") {
+            config.priced = apiary::virt::read_profile(value);
+            priced = true;
+        } else if (option == "--task") {
+            config.task_ns = number<std::int64_t>(option, value);
         } else if (option == "--transfer") {
             config.transfer_ns_per_kb = number<std::int64_t>(option, value);
         } else if (option == "--trace" || option == "--picture" || option == "--dot" || option == "--text") {
@@ -107,8 +113,10 @@ void simulate(const std::vector<std::string>& words) {
             throw std::invalid_argument("no option '" + option + "'");
         }
     }
-    const apiary::graph_plan plan = load(words[0], config.workers.size());
-    const apiary::simulation_report r = apiary::simulation(plan, config).run();
+    if (!priced) throw std::invalid_argument("no --profile; bench/virtual/profiles has some");
+    const apiary::graph_plan plan =
+        apiary::with_drawn_costs(load(words[0], config.graph.workers.size()), costs, seed);
+    const apiary::virtual_graph_report r = apiary::run_in_virtual_time(plan, config);
     for (const auto& [option, name] : files) {
         std::ofstream out(name);
         if (option == "--trace") apiary::write_trace(out, plan, r.trace);
@@ -121,15 +129,14 @@ void simulate(const std::vector<std::string>& words) {
         if (!out.flush()) throw std::invalid_argument("cannot write '" + name + "'");
     }
     const auto ms = [](std::int64_t ns) { return static_cast<double>(ns) / 1e6; };
-    std::printf("%llu tasks, %llu consumed; the submitter waited %llu times, and was ready at %.3f ms\n",
-                static_cast<unsigned long long>(r.submitted), static_cast<unsigned long long>(r.consumed),
-                static_cast<unsigned long long>(r.waits), ms(r.submitted_ns));
-    std::printf("makespan %.3f ms, critical path %.3f ms, work %.3f ms\n", ms(r.makespan_ns), ms(r.critical_path_ns),
-                ms(r.work_ns));
+    std::printf("%zu tasks, %zu ran; all were submitted at %.3f ms\n", plan.size(), r.trace.size(), ms(r.submitted_ns));
+    std::printf("makespan %.3f ms, critical path %.3f ms, work %.3f ms; %llu lines moved, %llu sleeps\n", ms(r.makespan_ns),
+                ms(r.critical_path_ns), ms(r.work_ns), static_cast<unsigned long long>(r.counts.moves),
+                static_cast<unsigned long long>(r.counts.sleeps));
     for (std::size_t t = 0; t != r.types.size(); ++t)
-        std::printf("type %zu: %u workers, %zu tasks, used %.1f %%; ready and waiting: %.1f in the mean, %zu at most\n",
-                    t, r.types[t].workers, r.types[t].ran, 100 * r.types[t].utilisation, r.types[t].mean_queue,
-                    r.types[t].longest_queue);
+        std::printf("type %zu: %u workers, %zu tasks, used %.1f %%; received %llu bytes\n", t, r.types[t].workers,
+                    r.types[t].ran, 100 * r.types[t].utilisation,
+                    static_cast<unsigned long long>(r.types[t].received_bytes));
 }
 
 }  // namespace

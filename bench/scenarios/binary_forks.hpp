@@ -92,7 +92,7 @@ struct forking_coroutines {
     }
     template <class Node>
     static typename Runtime::template task<void> block(Node root, std::uint64_t ops, std::uint64_t expected,
-                                                       std::int64_t slowdown_ns, ledger& account) {
+                                                       std::int64_t slowdown_ns, ledger_of<Runtime>& account) {
         for (std::uint64_t i = 0; i < ops; ++i) {
             const std::uint64_t found = co_await sum(opaque(root));
             slow_down(slowdown_ns);
@@ -105,13 +105,15 @@ struct forking_coroutines {
 template <class Node, poster Runtime>
 class fork_count_down {
     struct frame {
+        frame(frame* p, std::uint32_t children, std::uint64_t own) : parent(p), pending(children), sum(own) {}
         frame* parent;
-        std::atomic<std::uint32_t> pending;
-        std::atomic<std::uint64_t> sum;
+        typename host<Runtime>::sync::template atomic<std::uint32_t> pending;
+        typename host<Runtime>::sync::template atomic<std::uint64_t> sum;
     };
 
 public:
-    fork_count_down(Node root, std::uint64_t expected, std::int64_t slowdown_ns, Runtime& runtime, ledger& account)
+    fork_count_down(Node root, std::uint64_t expected, std::int64_t slowdown_ns, Runtime& runtime,
+                    ledger_of<Runtime>& account)
         : root_(root), expected_(expected), slowdown_ns_(slowdown_ns), runtime_(runtime), account_(account) {}
 
     // Called from outside: starts so many computations, each of which starts the next.
@@ -124,7 +126,7 @@ public:
 private:
     void run(Node node, frame* parent) {
         while (!node.leaf()) {
-            auto* mine = new frame{parent, 2, node.value()};
+            auto* mine = new frame(parent, 2, node.value());
             bench::spawn(runtime_, [this, left = node.left(), mine] { run(left, mine); });
             node = node.right();
             parent = mine;
@@ -153,7 +155,7 @@ private:
     const std::uint64_t expected_;
     const std::int64_t slowdown_ns_;
     Runtime& runtime_;
-    ledger& account_;
+    ledger_of<Runtime>& account_;
     std::uint64_t ops_ = 0, done_ = 0;  // by whichever task ends a computation
 };
 
@@ -164,7 +166,7 @@ inline constexpr bool forks = forker<Runtime> || coroutine_runtime<Runtime> || p
 template <class Node, class Runtime>
 [[nodiscard]] report measure_forks(Node root, std::string_view unit, std::uint64_t units, const run_options& options) {
     const std::uint64_t expected = serial_fork_sum(root);
-    ledger account(0);  // outlives the runtime; computations take the slow-down
+    ledger_of<Runtime> account(0, options.workers);  // outlives the runtime; computations take the slow-down
     const auto blocks_of = [&](Runtime& runtime, auto begin) {
         report result = measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
             return run_iterations(account, ops, ops, [&](std::uint64_t) { begin(ops); });

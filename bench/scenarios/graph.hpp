@@ -57,12 +57,12 @@ public:
         std::uint64_t bytes_each = 0;
         bool first = true;
         report result = measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
-            block_meter meter;
+            block_meter<host<Runtime>> meter;
             for (std::uint64_t i = 0; i < ops; ++i) {
                 std::ranges::fill(all.values, 0);
                 meter.start();
                 operation();
-                const std::int64_t end = now_ns();
+                const std::int64_t end = host<Runtime>::now_ns();
                 meter.stop(end, mark(i + all.answer() - expected));
                 if (first) bytes_each = (peak_resident_bytes() - before) / tasks;
                 first = false;

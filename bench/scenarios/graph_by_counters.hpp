@@ -9,7 +9,6 @@
 // consumers take themselves off `ends_` in the same way: when the last of them has ended, all have.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -40,11 +39,13 @@ template <class Runtime>
     requires(!grapher<Runtime> && poster<Runtime>)
 class graph_runner<Runtime> {
     static constexpr std::uint64_t none = ~std::uint64_t{0};
+    template <class T>
+    using atomic = typename host<Runtime>::sync::template atomic<T>;
 
     struct node {
         graph_task task;
         std::uint64_t consumers;  // the first of its edges
-        std::atomic<std::uint32_t> pending;
+        atomic<std::uint32_t> pending;
         std::uint32_t producers;
     };
     struct edge {
@@ -91,9 +92,9 @@ public:
 private:
     void start() {
         ends_.store(ends_in_all_, std::memory_order_relaxed);
-        finished_.store(0, std::memory_order_relaxed);
+        finished_.lower();
         for (const std::uint64_t id : roots_) runtime_.post([this, id] { run(id); });
-        finished_.wait(0, std::memory_order_acquire);
+        finished_.wait();
     }
 
     void run(std::uint64_t id) {
@@ -113,8 +114,7 @@ private:
 
     void end() {
         if (ends_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-        finished_.store(1, std::memory_order_release);
-        finished_.notify_one();
+        finished_.raise();
     }
 
     Runtime& runtime_;
@@ -122,8 +122,8 @@ private:
     std::vector<edge> edges_;
     std::vector<std::uint64_t> roots_;
     std::uint64_t ends_in_all_ = 0;
-    std::atomic<std::uint64_t> ends_{0};
-    std::atomic<std::uint32_t> finished_{0};
+    atomic<std::uint64_t> ends_{0};
+    typename host<Runtime>::signal finished_;
 };
 
 // An operation of the scenario `graph`.

@@ -15,7 +15,6 @@
 // continues the release sequence of the others, so it sees the whole sum.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,8 +28,10 @@ namespace apiary::bench {
 
 template <messenger R>
 class operation {
+    using number = typename host<R>::sync::template atomic<std::uint64_t>;
+
 public:
-    explicit operation(ledger& account) : account_(account) {}
+    explicit operation(ledger_of<R>& account) : account_(account) {}
 
     // `mark` is the operation's number less the expected answer.
     void open(std::uint64_t mark, std::uint64_t processes) {
@@ -51,13 +52,13 @@ public:
     }
 
     std::vector<typename R::address> peers;  // filled by the root before it tells any process to begin
-    std::atomic<std::uint64_t> waiting{0};   // processes that have counted themselves in
+    number waiting{0};                       // processes that have counted themselves in
     std::optional<std::uint64_t> peak;       // resident bytes with all of them waiting, in the first operation
 
 private:
-    ledger& account_;
+    ledger_of<R>& account_;
     std::uint64_t mark_ = 0;
-    std::atomic<std::uint64_t> sum_{0}, left_{0};
+    number sum_{0}, left_{0};
 };
 
 template <class Program>
@@ -85,7 +86,7 @@ public:
                 throw unsupported_here("more than " + std::to_string(Runtime::most_processes) +
                                        " processes would take too much memory");
         letter_slowdown_ns = options.slowdown_ns;
-        ledger account(0);
+        ledger_of<Runtime> account(0);
         std::optional<operation<Runtime>> all;  // outlives the processes; its addresses go before the runtime does
         Runtime runtime(options.workers);
         all.emplace(account);

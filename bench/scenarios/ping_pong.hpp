@@ -24,7 +24,7 @@ public:
     template <poster Runtime>
     static report measure(const run_options& options) {
         const block_settings settings = settings_of_iterations(options);
-        ledger account(options.slowdown_ns);  // outlives the runtime
+        ledger_of<Runtime> account(options.slowdown_ns, options.workers);  // outlives the runtime
         std::optional<game<Runtime>> table;
         Runtime runtime(options.workers);
         table.emplace(runtime, account, options.param("tasks"));
@@ -39,7 +39,7 @@ private:
     template <poster Runtime>
     struct game {
         Runtime& runtime;
-        ledger& account;
+        ledger_of<Runtime>& account;
         std::uint64_t tasks;
 
         void root(std::uint64_t first) const {
@@ -71,7 +71,7 @@ public:
     static report measure(const run_options& options) {
         const block_settings settings = settings_of_iterations(options);
         const std::uint64_t tasks = options.param("tasks"), yields = options.param("yields");
-        ledger account(options.slowdown_ns);  // outlives the runtime
+        ledger_of<Runtime> account(options.slowdown_ns, options.workers);  // outlives the runtime
         std::optional<crowd<Runtime>> all;
         Runtime runtime(options.workers);
         all.emplace(runtime, account);
@@ -87,7 +87,7 @@ private:
     template <poster Runtime>
     struct crowd {
         Runtime& runtime;
-        ledger& account;
+        ledger_of<Runtime>& account;
 
         void step(std::uint64_t i, std::uint64_t left) const {
             if (left == 0) return account.complete(i);

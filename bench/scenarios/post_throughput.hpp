@@ -29,7 +29,7 @@ public:
 
     template <poster Runtime>
     static report measure(const run_options& options) {
-        ledger account(options.slowdown_ns);  // outlives the runtime
+        ledger_of<Runtime> account(options.slowdown_ns, options.workers);  // outlives the runtime
         Runtime runtime(options.workers);
         const std::uint64_t producers = options.param("producers"), batch = options.param("batch");
         return measure_blocks(settings_of(options, 16'384), runtime, [&](std::uint64_t ops) {
@@ -46,7 +46,7 @@ private:
     };
 
     template <class Runtime, class LineUp>
-    static void produce(Runtime& runtime, ledger& account, share mine, LineUp line_up) {
+    static void produce(Runtime& runtime, ledger_of<Runtime>& account, share mine, LineUp line_up) {
         const auto task = [&account](std::uint64_t i) {
             account.slow_down();
             return [a = &account, i] { a->complete(i); };

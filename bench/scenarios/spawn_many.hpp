@@ -29,7 +29,7 @@ public:
     template <poster Runtime>
     static report measure(const run_options& options) {
         const block_settings settings = settings_of_iterations(options);
-        shared s{ledger(options.slowdown_ns), options.param("tasks")};  // outlives the runtime
+        shared<Runtime> s{ledger_of<Runtime>(options.slowdown_ns, options.workers), options.param("tasks")};  // outlives the runtime
         Runtime runtime(options.workers);
         return measure_blocks(settings, runtime, [&](std::uint64_t ops) {
             return run_iterations(s.account, ops, s.tasks, [&](std::uint64_t first) {
@@ -43,17 +43,18 @@ public:
     }
 
 private:
+    template <class Runtime>
     struct shared {
-        ledger account;
+        ledger_of<Runtime> account;
         std::uint64_t tasks;
     };
 };
 
 // The common part of the three remote scenarios: the main thread posts.
 template <poster Runtime>
-[[nodiscard]] report measure_remote_posts(const block_settings& settings, std::uint64_t tasks, ledger& account,
-                                          Runtime& runtime) {
-    ledger::this_thread_posts();
+[[nodiscard]] report measure_remote_posts(const block_settings& settings, std::uint64_t tasks,
+                                          ledger_of<Runtime>& account, Runtime& runtime) {
+    ledger_of<Runtime>::this_thread_posts();
     return measure_blocks(settings, runtime, [&](std::uint64_t ops) {
         return run_iterations(account, ops, tasks, [&](std::uint64_t first) {
             for (std::uint64_t i = first; i < first + tasks; ++i) runtime.post([a = &account, i] { a->complete(i); });
@@ -72,7 +73,7 @@ public:
     template <poster Runtime>
     static report measure(const run_options& options) {
         const block_settings settings = settings_of_iterations(options);
-        ledger account(options.slowdown_ns);  // outlives the runtime
+        ledger_of<Runtime> account(options.slowdown_ns, options.workers);  // outlives the runtime
         Runtime runtime(options.workers);
         return measure_remote_posts(settings, options.param("tasks"), account, runtime);
     }
@@ -96,7 +97,7 @@ public:
     template <poster Runtime>
     static report measure(const run_options& options) {
         const block_settings settings = settings_of_iterations(options);
-        ledger account(options.slowdown_ns);  // outlives the runtime, as does the load
+        ledger_of<Runtime> account(options.slowdown_ns, options.workers);  // outlives the runtime, as does the load
         background busy(options.param(std::string(Load::who)),
                         static_cast<std::int64_t>(options.param("stall_us")) * 1000);
         Runtime runtime(options.workers);
@@ -137,7 +138,7 @@ public:
     static report measure(const run_options& options) {
         const block_settings settings = settings_of_iterations(options);
         const std::uint64_t tasks = options.param("tasks"), threads = options.param("threads");
-        ledger account(options.slowdown_ns);  // outlives the runtime
+        ledger_of<Runtime> account(options.slowdown_ns, options.workers);  // outlives the runtime
         Runtime runtime(options.workers);
         return measure_blocks(settings, runtime, [&](std::uint64_t ops) {
             return run_producers(account, ops, tasks, threads, [&](std::uint64_t p, std::uint64_t first, auto line_up) {

@@ -17,7 +17,7 @@ namespace apiary::bench {
 template <poster Runtime>
 struct chain {
     Runtime& runtime;
-    ledger& account;
+    ledger_of<Runtime>& account;
     std::uint64_t step, end;
 
     void run(std::uint64_t i) const {
@@ -40,7 +40,7 @@ public:
         if (const auto ops = options.optional_param("ops"); ops && chains > *ops)
             throw bad_arguments("--param chains=" + std::to_string(chains) +
                                 " is more than ops=" + std::to_string(*ops));
-        ledger account(options.slowdown_ns);  // outlives the runtime, as does the chain
+        ledger_of<Runtime> account(options.slowdown_ns, options.workers);  // outlives the runtime, as does the chain
         std::optional<chain<Runtime>> hops;
         Runtime runtime(options.workers);
         return measure_blocks(settings_of(options, 16'384), runtime, [&](std::uint64_t ops) {
@@ -66,7 +66,7 @@ public:
     static report measure(const run_options& options) {
         const block_settings settings = settings_of_iterations(options);
         const std::uint64_t tasks = options.param("tasks");
-        ledger account(options.slowdown_ns);  // outlives the runtime, as does the chain
+        ledger_of<Runtime> account(options.slowdown_ns, options.workers);  // outlives the runtime, as does the chain
         std::optional<chain<Runtime>> hops;
         Runtime runtime(options.workers);
         return measure_blocks(settings, runtime, [&](std::uint64_t ops) {

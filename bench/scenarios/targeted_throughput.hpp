@@ -27,7 +27,7 @@ public:
     static report measure(const run_options& options) {
         check_targets(options);
         const std::uint64_t producers = options.param("producers"), targets = options.param("targets");
-        ledger account(options.slowdown_ns);  // outlives the runtime
+        ledger_of<Runtime> account(options.slowdown_ns, options.workers);  // outlives the runtime
         Runtime runtime(options.workers);
         return measure_blocks(settings_of(options, 16'384), runtime, [&](std::uint64_t ops) {
             return run_producers(account, ops, ops, producers, [&](std::uint64_t p, std::uint64_t, auto line_up) {

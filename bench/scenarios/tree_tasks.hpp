@@ -37,8 +37,9 @@ template <class Tree>
 }
 
 template <class Tree, joiner Runtime>
-[[nodiscard]] std::uint64_t join_sum(const Tree& tree, const ledger& account, const typename Tree::Node& node) {
+[[nodiscard]] std::uint64_t join_sum(const Tree& tree, const ledger_of<Runtime>& account, const typename Tree::Node& node) {
     account.slow_down();
+    host<Runtime>::computes();
     const unsigned n = tree.children(node);
     std::uint64_t sum = tree.value(node);
     if (n == 0) return sum;
@@ -60,11 +61,12 @@ class halved_sum {
     using Node = typename Tree::Node;
 
 public:
-    halved_sum(const Tree& tree, const ledger& account) : tree_(tree), account_(account) {}
+    halved_sum(const Tree& tree, const ledger_of<Runtime>& account) : tree_(tree), account_(account) {}
 
     template <class... Worker>
     [[nodiscard]] std::uint64_t of(const Node& node, Worker&... worker) const {
         account_.slow_down();
+        host<Runtime>::computes();
         const unsigned n = tree_.children(node);
         const std::uint64_t own = tree_.value(node);
         return n == 0 ? own : own + of_children(node, 0, n, worker...);
@@ -82,14 +84,15 @@ private:
     }
 
     const Tree tree_;
-    const ledger& account_;
+    const ledger_of<Runtime>& account_;
 };
 
 // The same in coroutine form. The tree and the account outlive it.
 template <class Tree, coroutine_runtime Runtime>
-typename Runtime::template task<void> join_coroutines(const Tree& tree, const ledger& account, typename Tree::Node node,
+typename Runtime::template task<void> join_coroutines(const Tree& tree, const ledger_of<Runtime>& account, typename Tree::Node node,
                                                       std::uint64_t& result) {
     account.slow_down();
+    host<Runtime>::computes();
     const unsigned n = tree.children(node);
     std::uint64_t sum = tree.value(node);
     if (n != 0) {
@@ -104,7 +107,7 @@ typename Runtime::template task<void> join_coroutines(const Tree& tree, const le
     result = sum;
 }
 template <class Tree, coroutine_runtime Runtime>
-typename Runtime::template task<void> coroutine_root(const Tree& tree, ledger& account, std::uint64_t number,
+typename Runtime::template task<void> coroutine_root(const Tree& tree, ledger_of<Runtime>& account, std::uint64_t number,
                                                      std::uint64_t expected) {
     std::uint64_t sum = 0;
     co_await join_coroutines<Tree, Runtime>(tree, account, tree.root(), sum);
@@ -117,13 +120,14 @@ class count_down {
     using Node = typename Tree::Node;
 
     struct frame {
+        frame(frame* p, std::uint32_t children, std::uint64_t own) : parent(p), pending(children), sum(own) {}
         frame* parent;
-        std::atomic<std::uint32_t> pending;
-        std::atomic<std::uint64_t> sum;
+        typename host<Runtime>::sync::template atomic<std::uint32_t> pending;
+        typename host<Runtime>::sync::template atomic<std::uint64_t> sum;
     };
 
 public:
-    count_down(const Tree& tree, Runtime& runtime, ledger& account)
+    count_down(const Tree& tree, Runtime& runtime, ledger_of<Runtime>& account)
         : tree_(tree), runtime_(runtime), account_(account) {}
 
     // Called from outside. At the end it completes the account with `number` plus the error of the answer.
@@ -136,10 +140,11 @@ private:
     void run(Node node, frame* parent) {
         for (;;) {
             account_.slow_down();
+            host<Runtime>::computes();
             const unsigned n = tree_.children(node);
             const std::uint64_t value = tree_.value(node);
             if (n == 0) return deliver(value, parent);
-            auto* mine = new frame{parent, n, value};
+            auto* mine = new frame(parent, n, value);
             for (unsigned k = 0; k + 1 < n; ++k)
                 bench::spawn(runtime_, [this, child = tree_.child(node, k), mine] { run(child, mine); });
             node = tree_.child(node, n - 1);
@@ -161,7 +166,7 @@ private:
 
     const Tree& tree_;
     Runtime& runtime_;
-    ledger& account_;
+    ledger_of<Runtime>& account_;
     std::uint64_t mark_ = 0;
 };
 
@@ -173,7 +178,7 @@ inline constexpr bool fork_join =
 template <class Tree, class Runtime>
 [[nodiscard]] report measure_tree(const Tree& tree, const run_options& options) {
     const std::uint64_t expected = serial_sum(tree, tree.root());
-    ledger account(options.slowdown_ns);  // outlives the runtime
+    ledger_of<Runtime> account(options.slowdown_ns);  // outlives the runtime
     if constexpr (coroutine_runtime<Runtime>) {
         Runtime runtime(options.workers);
         return measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {

@@ -49,6 +49,13 @@ std::string number(double x) {
 std::string each(double x, std::uint64_t operations) { return number(x / static_cast<double>(operations)); }
 std::string each_ns(picoseconds t, std::uint64_t operations) { return each(static_cast<double>(t) / 1000, operations); }
 
+// As rows have it.
+std::string as_check(std::uint64_t sum) {
+    char text[17];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(sum));
+    return text;
+}
+
 std::string as_json(const scenario& s, unsigned workers, const measured& m) {
     const auto n = m.operations;
     std::string j = "{\"subject\": " + quoted(s.subject) + ", \"scenario\": " + quoted(s.name) +
@@ -60,7 +67,10 @@ std::string as_json(const scenario& s, unsigned workers, const measured& m) {
     };
     for (const auto& [name, count] : counts)
         j += std::string(", \"") + name + "\": " + each(static_cast<double>(count), n);
-    j += ", \"lines\": [";
+    j += ", \"check\": " + quoted(as_check(m.check)) + ", \"flags\": " + quoted(m.flags) + ", \"params\": {";
+    for (const char* between = ""; const auto& [name, value] : m.params)
+        j += std::exchange(between, ", ") + quoted(name) + ": " + std::to_string(value);
+    j += "}, \"lines\": [";
     for (std::size_t i = 0; i != m.table.size(); ++i) {
         const moves::row& r = m.table[i];
         j += std::string(i == 0 ? "\n" : ",\n") + "  {\"object\": " + quoted(r.object) +
@@ -87,6 +97,8 @@ T number_of(std::string_view what, std::string_view word, T least, T most) {
     return n;
 }
 
+// Threads that a program starts beside its workers: each block has a producer of its own.
+constexpr unsigned threads_outside = 8;
 // Crews have at most so many workers.
 constexpr unsigned most_workers = 256;
 
@@ -160,7 +172,7 @@ int main(int argc, char** argv) {
     try {
         const call c = parse(words);
         measured all;
-        machine m(c.priced, c.workers + 1, c.virtual_ms * 1'000'000'000);
+        machine m(c.priced, c.workers + 1 + threads_outside, c.virtual_ms * 1'000'000'000);
         m.start("outside", [&] { all = c.what.run(m, c.workers, c.brief); });
         m.run();
         std::fputs(as_json(c.what, c.workers, all).c_str(), stdout);

@@ -15,6 +15,7 @@
 //         template <class F> void post_batch(std::span<F> tasks);         // moves from the elements
 //         template <class F> void post_delayed(std::chrono::nanoseconds delay, F&& task);
 //         template <class F> void post_to_worker(unsigned worker, F&& task);
+//         using host = …;                                  // real_host.hpp, where it is not that one
 //         using targeted = …;                              // instead: another adapter, which has post_to_worker
 //         adapter(unsigned workers, unsigned compute_workers);            // with
 //         template <class F> void post_compute(F&& task);                 // for long tasks

@@ -6,57 +6,54 @@
 #include <cstdint>
 #include <string>
 
-#include <apiary/bench/allocation_count.hpp>
 #include <apiary/bench/scenario.hpp>
 
 namespace apiary::bench {
 
 // Adds up a block from its iterations, each from its start to the stamp of its last task.
+template <class Host = real_host>
 class block_meter {
 public:
     // Just before the work of an iteration. The first call opens the counts of processor time and allocations.
     void start() {
         if (!begun_) {
             begun_ = true;
-            allocs_before_ = allocation_count();
-            cpu_start_ = process_cpu_ns();
+            used_.start();
         }
-        start_ns_ = now_ns();
+        start_ns_ = Host::now_ns();
     }
 
     // For work that prepares itself on the thread that runs it: its time begins at `ns`, after start().
     void began(std::int64_t ns) noexcept { start_ns_ = ns; }
 
     void stop(std::int64_t end_ns, std::uint64_t sum) {
-        cpu_end_ = process_cpu_ns();
+        used_.stop();
         wall_ns_ += end_ns - start_ns_;
         sum_ += sum;
     }
 
-    [[nodiscard]] block finished(std::uint64_t ops, const ledger& account) const {
+    [[nodiscard]] block finished(std::uint64_t ops, const basic_ledger<Host>& account) const {
         block b = finished(ops);
         b.on_poster = account.ran_on_a_poster();
         return b;
     }
 
     [[nodiscard]] block finished(std::uint64_t ops) const {
-        block b{.ops = ops, .wall_ns = wall_ns_, .cpu_ns = cpu_end_ - cpu_start_, .sum = sum_, .allocs = {}};
-        if (allocs_before_) b.allocs = *allocation_count() - *allocs_before_;
-        return b;
+        return {.ops = ops, .wall_ns = wall_ns_, .cpu_ns = used_.cpu_ns(), .sum = sum_, .allocs = used_.allocs()};
     }
 
 private:
     bool begun_ = false;
-    std::optional<std::uint64_t> allocs_before_;
-    std::int64_t cpu_start_ = 0, cpu_end_ = 0, start_ns_ = 0, wall_ns_ = 0;
+    typename Host::counters used_;
+    std::int64_t start_ns_ = 0, wall_ns_ = 0;
     std::uint64_t sum_ = 0;
 };
 
 // Runs a block of iterations of `tasks` tasks each. begin(first) starts the tasks with the numbers first … first +
 // tasks - 1.
-template <class Begin>
-[[nodiscard]] block run_iterations(ledger& account, std::uint64_t ops, std::uint64_t tasks, Begin begin) {
-    block_meter meter;
+template <class Host, class Begin>
+[[nodiscard]] block run_iterations(basic_ledger<Host>& account, std::uint64_t ops, std::uint64_t tasks, Begin begin) {
+    block_meter<Host> meter;
     for (std::uint64_t first = 0; first < ops; first += tasks) {
         account.open(tasks);
         meter.start();

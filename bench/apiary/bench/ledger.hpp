@@ -4,20 +4,19 @@
 // Threads.  open, wait, sum: the main thread. complete: any task, as its last act, once per number.
 // A ledger must outlive the runtime whose tasks hold a pointer to it.
 //
-// One word, one addition for each task: a mark is 32 bits of hash above a one, so the low half counts the tasks and the
-// high half adds up which tasks they were.
+// A mark is 32 bits of hash above a one, so the low half of a sum counts the tasks and the high half adds up which tasks
+// they were. account.hpp has the sum: one word on real hosts.
 //
-// Synchronisation: complete adds with release; wait loads with acquire. Each addition continues the release
-// sequences of those before it, so wait sees the writes of every task.
+// Synchronisation: the task that is the account's last acquires what the others released, and signals with release; wait
+// acquires.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
-#include <apiary/bench/host.hpp>
+#include <apiary/bench/real_host.hpp>
 #include <apiary/sync/cache_line.hpp>
 
 namespace apiary::bench {
@@ -49,11 +48,17 @@ inline constexpr std::string_view ran_on_a_poster =
 // The built-in slow-down reaches one task in so many of a thread.
 inline constexpr unsigned slowdown_every = 64;
 
-class ledger {
+template <class Host>
+class basic_ledger {
+    using S = typename Host::sync;
+
 public:
-    explicit ledger(std::int64_t slowdown_ns) noexcept : slowdown_ns_(slowdown_ns) {}
-    ledger(const ledger&) = delete;
-    ledger& operator=(const ledger&) = delete;
+    using host = Host;
+
+    // `threads` run the tasks; more may.
+    explicit basic_ledger(std::int64_t slowdown_ns, unsigned threads = 1) : account_(threads), slowdown_ns_(slowdown_ns) {}
+    basic_ledger(const basic_ledger&) = delete;
+    basic_ledger& operator=(const basic_ledger&) = delete;
 
     static constexpr std::uint64_t most_tasks = UINT32_MAX;
 
@@ -61,18 +66,14 @@ public:
     void open(std::uint64_t n) {
         if (n == 0 || n > most_tasks)
             throw std::length_error("a block of " + std::to_string(n) + " tasks; 1 to 4294967295 can be counted");
-        sum_.store(0, std::memory_order_relaxed);
-        finished_.store(0, std::memory_order_relaxed);
-        expected_ = static_cast<std::uint32_t>(n);
+        account_.open(n);
+        over_.lower();
     }
 
     // Task number i has run.
     void complete(std::uint64_t i) noexcept {
         slow_down();
-        // Read first: once this task is counted, the next account may be opened.
-        const std::uint32_t expected = expected_;
-        const std::uint64_t m = mark(i);
-        if (counted(sum_.fetch_add(m, std::memory_order_release) + m) == expected) [[unlikely]]
+        if (account_.template add<Host>(mark(i))) [[unlikely]]
             finish();
     }
 
@@ -89,25 +90,26 @@ public:
 
     // Sleeps until all tasks have run; returns when the last one ended (now_ns).
     std::int64_t wait() const noexcept {
-        finished_.wait(0, std::memory_order_acquire);
-        while (counted(sum_.load(std::memory_order_acquire)) < expected_) {
-        }
+        over_.wait();
         return end_ns_;
     }
 
     // Marks the calling thread, for its life, as one that posts to the runtime and is not part of it: no task may run
     // here.
-    static void this_thread_posts() noexcept { posts_ = true; }
+    static void this_thread_posts() noexcept {
+        static poster any;
+        S::set_current(&any);
+    }
 
     // True if the last task of some account ran on a thread that posts. Then tasks run within the call that posts them,
     // and the run measured no hand-over. Only the end of a block looks at this, so it costs tasks nothing.
     [[nodiscard]] bool ran_on_a_poster() const noexcept { return inline_; }
 
     // Final after wait.
-    [[nodiscard]] std::uint64_t sum() const noexcept { return sum_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::uint64_t sum() const noexcept { return account_.sum(); }
 
 private:
-    static constexpr std::uint32_t counted(std::uint64_t sum) noexcept { return static_cast<std::uint32_t>(sum); }
+    struct poster {};
 
     [[gnu::noinline, gnu::cold]] static void burst(std::int64_t ns) noexcept {
         thread_local unsigned calls = 0;
@@ -116,21 +118,22 @@ private:
 
     // The last task stamps the end itself: waking the main thread is no part of the work.
     [[gnu::noinline, gnu::cold]] void finish() noexcept {
-        end_ns_ = now_ns();
-        if (posts_) inline_ = true;
-        finished_.store(1, std::memory_order_release);
-        finished_.notify_one();
+        end_ns_ = Host::now_ns();
+        if (S::template current<poster>() != nullptr) inline_ = true;
+        over_.raise();
     }
 
-    // Tasks write these.
-    alignas(cache_line) std::atomic<std::uint64_t> sum_{0};
-    // Tasks only read these.
-    alignas(cache_line) std::uint32_t expected_ = 0;
+    typename Host::account account_;
     const std::int64_t slowdown_ns_;
     std::int64_t end_ns_ = 0;
     bool inline_ = false;  // written and read as end_ns_ is
-    inline static thread_local bool posts_ = false;
-    std::atomic<std::uint32_t> finished_{0};
+    typename Host::signal over_;
 };
+
+using ledger = basic_ledger<real_host>;
+
+// Of an adapter's host.
+template <class Runtime>
+using ledger_of = basic_ledger<host<Runtime>>;
 
 }  // namespace apiary::bench

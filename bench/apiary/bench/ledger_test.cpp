@@ -1,6 +1,7 @@
 // The ledger sees each fault that a checksum can see, and ends a block when the last task has run.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -62,6 +63,37 @@ TEST(Ledger, ServesBlockAfterBlockAndWakesItsWaiter) {
             });
         l.wait();
         EXPECT_EQ(l.sum(), expected_sum(n));
+    }
+}
+
+struct host_with_lines : real_host {
+    using account = line_for_each_thread<sync>;
+};
+
+// With a line for each thread tasks are taken off in batches: no account may end before its last task, or never, for
+// numbers about the edges of batches, more threads than lines, and threads of which one runs nearly all.
+TEST(Ledger, WithALineForEachThreadItEndsWithTheLastTask) {
+    for (const unsigned lines : {1U, 3U, 8U}) {
+        basic_ledger<host_with_lines> l(0, lines);
+        for (const std::uint64_t n : {1U, 15U, 16U, 17U, 128U, 4095U, 40'000U})
+            for (const std::uint64_t few : {1U, 2U, 50U}) {
+                l.open(n);
+                std::atomic<std::uint64_t> next{0}, done{0};
+                const auto take = [&](std::uint64_t most) {
+                    for (; most != 0; --most) {
+                        const std::uint64_t i = next.fetch_add(1, std::memory_order_relaxed);
+                        if (i >= n) return;
+                        done.fetch_add(1, std::memory_order_relaxed);
+                        l.complete(i);
+                    }
+                };
+                std::vector<std::jthread> threads;
+                for (unsigned t = 0; t != 3; ++t) threads.emplace_back(take, few);
+                threads.emplace_back(take, n);
+                EXPECT_GT(l.wait(), 0);
+                EXPECT_EQ(done.load(), n) << lines << " lines";
+                EXPECT_EQ(l.sum(), expected_sum(n)) << lines << " lines";
+            }
     }
 }
 

@@ -1,10 +1,7 @@
 // Threads outside the runtime that post at once: they line up, a start flag releases them.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <thread>
-#include <vector>
 
 #include <apiary/bench/closed_loop.hpp>
 
@@ -13,22 +10,23 @@ namespace apiary::bench {
 // A block of iterations of `tasks` tasks each, posted by threads outside. produce(p, first, line_up) runs on a thread
 // of its own for each p < producers: it calls line_up() when it is ready to post, and then posts its share of
 // the numbers first … first + tasks - 1.
-template <class Produce>
-[[nodiscard]] block run_producers(ledger& account, std::uint64_t ops, std::uint64_t tasks, std::uint64_t producers,
-                                  Produce produce) {
+template <class Host, class Produce>
+[[nodiscard]] block run_producers(basic_ledger<Host>& account, std::uint64_t ops, std::uint64_t tasks,
+                                  std::uint64_t producers, Produce produce) {
+    using S = typename Host::sync;
     // The threads spin only around the start flag: a start from sleep would be late by a wake.
     const auto yield_until = [](auto condition) {
-        while (!condition()) std::this_thread::yield();
+        while (!condition()) Host::yield();
     };
-    block_meter meter;
+    block_meter<Host> meter;
     for (std::uint64_t first = 0; first < ops; first += tasks) {
         account.open(tasks);
-        std::atomic<std::uint64_t> ready{0};
-        std::atomic<bool> start{false};
-        std::vector<std::jthread> threads;
+        typename S::template atomic<std::uint64_t> ready{0};
+        typename S::template atomic<bool> start{false};
+        typename Host::threads threads;
         for (std::uint64_t producer = 0; producer < producers; ++producer)
-            threads.emplace_back([&, producer] {
-                ledger::this_thread_posts();
+            threads.start([&, producer] {
+                basic_ledger<Host>::this_thread_posts();
                 produce(producer, first, [&] {
                     ready.fetch_add(1, std::memory_order_release);
                     yield_until([&] { return start.load(std::memory_order_acquire); });
@@ -39,6 +37,7 @@ template <class Produce>
         start.store(true, std::memory_order_release);
         const std::int64_t end = account.wait();
         meter.stop(end, account.sum());
+        threads.join();
     }
     return meter.finished(ops, account);
 }

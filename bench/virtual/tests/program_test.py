@@ -42,9 +42,9 @@ class EveryScenario(unittest.TestCase):
 
     def test_names_objects_and_places(self) -> None:
         rows = point("hive", "spawn_many_local", "4", "--brief")["lines"]
-        self.assertIn("ledger", [row["object"] for row in rows])
-        ledger = next(row for row in rows if row["object"] == "ledger")
-        self.assertRegex(ledger["places"][0]["place"], r"scenario\.hpp:\d+$")
+        self.assertIn("account_line[]", [row["object"] for row in rows])
+        ledger = next(row for row in rows if row["object"] == "account_line[]")
+        self.assertRegex(ledger["places"][0]["place"], r"account\.hpp:\d+$")
 
 
 class Determinism(unittest.TestCase):

@@ -1,5 +1,5 @@
 // ready_board: the policies. Which ready task is next, and which idle worker gets it. Pure, without thread or clock:
-// the workers ask it through a desk (ready_desk.hpp), and a simulation in virtual time can ask the same board.
+// the workers ask it through a desk (ready_desk.hpp).
 //
 // When to use it. For the workers of one type: the clocks of another type cannot be compared with theirs (exhibit A35).
 //

@@ -1,0 +1,100 @@
+// The programs of bench/scenarios that run on the virtual machine, and how large they are with so many workers. What the
+// real subjects race has the same source; only these sizes are smaller.
+#pragma once
+
+#include "scenarios/fib.hpp"
+#include "scenarios/graph.hpp"
+#include "scenarios/msg_crowds.hpp"
+#include "scenarios/msg_meetings.hpp"
+#include "scenarios/msg_pairs.hpp"
+#include "scenarios/ping_pong.hpp"
+#include "scenarios/post_throughput.hpp"
+#include "scenarios/spawn_many.hpp"
+#include "scenarios/successor.hpp"
+#include "scenarios/trees.hpp"
+#include "scenarios/uts.hpp"
+#include "virtual/scenarios/virtual_host.hpp"
+
+namespace apiary::virt {
+
+// Little: so that answers are seen to be right. Usual: for up to 32 workers; more get more. Programs whose operations cost
+// the host much, or that occupy few workers, get less instead.
+inline std::uint64_t scaled(unsigned workers, bool brief, std::uint64_t little, std::uint64_t usual) {
+    return brief ? little : usual * std::max(1U, workers / 32);
+}
+
+// Programs of short tasks: `tasks` of them in one iteration.
+inline program_size of_tasks(unsigned workers, bool brief) {
+    const std::uint64_t n = scaled(workers, brief, 300, 10'000);
+    return {{{"tasks", n}, {"ops", n}}};
+}
+inline program_size of_posts(unsigned workers, bool brief) { return {{{"ops", scaled(workers, brief, 300, 10'000)}}}; }
+inline program_size of_chains(unsigned workers, bool brief) {
+    return {{{"chains", workers}, {"ops", brief ? 300 : 10'000}}};
+}
+inline program_size of_yields(unsigned workers, bool brief) {
+    const std::uint64_t tasks = 8 * workers, yields = brief ? 5 : workers <= 16 ? 50 : 20;
+    return {{{"tasks", tasks}, {"yields", yields}, {"ops", tasks}}, yields + 1};
+}
+inline program_size of_fib(unsigned workers, bool brief) {
+    const std::uint64_t n = brief ? 13 : workers <= 16 ? 25 : 28;
+    return {{{"n", n}, {"ops", 1}}, bench::forks_of(bench::fib_node{n})};
+}
+template <class Tree>
+std::uint64_t nodes(const Tree& tree, const typename Tree::Node& n) {
+    std::uint64_t sum = 1;
+    for (unsigned k = 0, end = tree.children(n); k != end; ++k) sum += nodes(tree, tree.child(n, k));
+    return sum;
+}
+inline program_size of_skynet(unsigned workers, bool brief) {
+    const bench::skynet_tree tree{brief ? 1'000U : workers <= 16 ? 100'000U : 1'000'000U};
+    return {{{"leaves", tree.leaves}, {"ops", 1}}, nodes(tree, tree.root())};
+}
+inline program_size of_uts(unsigned workers, bool brief) {
+    const bench::uts_tree tree{brief ? 4U : workers <= 16 ? 7U : 8U};
+    return {{{"depth", tree.depth}, {"ops", 1}}, nodes(tree, tree.root())};
+}
+// Stencils of 64 tasks a step.
+inline program_size of_graph(unsigned workers, bool brief) {
+    const std::uint64_t width = 64, steps = scaled(workers, brief, 5, 100);
+    return {{{"pattern", 0}, {"width", width}, {"steps", steps}, {"ops", 1}}, width * steps};
+}
+inline program_size of_throughput(unsigned workers, bool brief) {
+    const std::uint64_t processes = 60, messages = brief ? 20 : workers <= 16 ? 1'000 : 200;
+    return {{{"processes", processes}, {"messages", messages}, {"ops", 1}}, processes * messages};
+}
+inline program_size of_create(unsigned, bool brief) {
+    const std::uint64_t n = brief ? 300 : 10'000;
+    return {{{"processes", n}, {"ops", 1}}, n};
+}
+inline program_size of_ring(unsigned workers, bool brief) {
+    const std::uint64_t hops = brief ? 300 : workers <= 16 ? 10'000 : 2'000;
+    return {{{"hops", hops}, {"ops", 1}}, hops};
+}
+inline program_size of_pings(unsigned workers, bool brief) {
+    const std::uint64_t pings = brief ? 150 : workers <= 16 ? 5'000 : 1'000;
+    return {{{"pings", pings}, {"ops", 1}}, 2 * pings};
+}
+inline program_size of_meetings(unsigned workers, bool brief) {
+    const std::uint64_t meetings = brief ? 100 : workers <= 16 ? 5'000 : 1'000;
+    return {{{"meetings", meetings}, {"ops", 1}}, 4 * meetings};
+}
+
+using spawn_many_local = sized_program<bench::spawn_many_local, of_tasks>;
+using spawn_many_remote_idle = sized_program<bench::spawn_many_remote_idle, of_tasks>;
+using post_throughput = sized_program<bench::post_throughput, of_posts>;
+using ping_pong = sized_program<bench::ping_pong, of_tasks>;
+using yield_many = sized_program<bench::yield_many, of_yields>;
+using successor = sized_program<bench::successor, of_chains>;
+using fib = sized_program<bench::fib, of_fib>;
+using skynet = sized_program<bench::skynet, of_skynet>;
+// A node's hash is a library's, which the machine does not see: the time of a node in a race with one worker.
+using uts = sized_program<bench::uts, of_uts, 83'000>;
+using stencil = sized_program<bench::graph, of_graph>;
+using msg_throughput = sized_program<bench::msg_throughput, of_throughput>;
+using msg_create = sized_program<bench::msg_create, of_create>;
+using msg_ring = sized_program<bench::msg_ring, of_ring>;
+using msg_ping_pong = sized_program<bench::msg_ping_pong, of_pings>;
+using chameneos = sized_program<bench::chameneos, of_meetings>;
+
+}  // namespace apiary::virt

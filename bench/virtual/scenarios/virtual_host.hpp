@@ -1,0 +1,107 @@
+// virtual_host: the virtual machine as the host of a subject's adapter (apiary/bench/real_host.hpp); and run_scenario, by
+// which a scenario of bench/scenarios, the one that real subjects race, runs on it.
+//
+// Threads. Those of the machine.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <apiary/bench/scenario.hpp>
+
+#include "virtual/scenarios/scenario.hpp"
+
+namespace apiary::virt {
+
+struct virtual_host {
+    using sync = virtual_sync;
+    using threads = virtual_team;
+    using account = bench::line_for_each_thread<sync>;
+
+    static std::int64_t now_ns() noexcept { return sync::now_ns(); }
+    static void yield() noexcept { machine::current()->yield(); }
+    static unsigned thread_number() noexcept { return machine::number_of_running(); }
+
+    static void computes() noexcept {
+        if (body != 0) machine::current()->spend(body);
+    }
+
+    class signal {
+    public:
+        void lower() noexcept { raised_.store(0, std::memory_order_relaxed); }
+        void raise() noexcept {
+            raised_.store(1, std::memory_order_release);
+            raised_.wake_one();
+        }
+        void wait() const noexcept {
+            while (raised_.load(std::memory_order_acquire) == 0) (void)raised_.wait(0, sync::forever);
+        }
+
+    private:
+        mutable sync::futex raised_{0};
+    };
+
+    // Of each block: the counts of the last one are kept.
+    class counters {
+    public:
+        void start() { machine::current()->clear_counts(); }
+        void stop() {
+            const machine& m = *machine::current();
+            counted = m.counted();
+            const host_section tables;
+            table = m.moved().table();
+        }
+        [[nodiscard]] std::int64_t cpu_ns() const { return 0; }
+        [[nodiscard]] std::optional<std::uint64_t> allocs() const { return {}; }
+    };
+
+    static inline picoseconds body = 0;
+    static inline machine::counts counted;
+    static inline std::vector<moves::row> table;
+};
+
+// How large a scenario is made, and how many of the units in which it is told an operation has.
+struct program_size {
+    std::map<std::string, std::uint64_t> params;
+    std::uint64_t units = 1;
+};
+
+// One block to warm up, then the block that is measured. Throws wrong_answer.
+template <class Scenario, class Runtime>
+measured run_scenario(unsigned workers, const program_size& s) {
+    static_assert(Scenario::template expressible<Runtime>);
+    bench::run_options options;
+    options.workers = workers;
+    for (const bench::parameter& p : Scenario::parameters)
+        if (p.standard) options.params.emplace(p.name, *p.standard);
+    for (const auto& [name, value] : s.params) options.params[name] = value;
+    options.blocks.warmup_blocks = options.blocks.blocks = 1;
+    const bench::report r = Scenario::template measure<Runtime>(options);
+    if (!r.complaints.empty()) throw wrong_answer(r.complaints.front());
+    const host_section outlives;
+    return {r.measured.ops.value() * s.units,
+            static_cast<picoseconds>(r.measured.wall_ns.value()) * 1000,
+            virtual_host::counted,
+            virtual_host::table,
+            r.measured.check.value(),
+            r.measured.flags,
+            options.params};
+}
+
+// A program of bench/scenarios on one scheduler: its size with so many workers, and the time of a body that the machine does
+// not see.
+template <class Program, program_size (*Of)(unsigned workers, bool brief), picoseconds Body = 0>
+struct sized_program {
+    template <class Runtime>
+    static constexpr scenario on(std::string_view operation) {
+        return {Runtime::name, Program::name, operation, [](machine&, unsigned workers, bool brief) {
+                    virtual_host::body = Body;
+                    return run_scenario<Program, Runtime>(workers, Of(workers, brief));
+                }};
+    }
+};
+
+}  // namespace apiary::virt
