@@ -23,7 +23,7 @@
 
 namespace apiary::bench {
 
-// One word, one addition for each task: what every arm of a race has, in each language (D96). Each addition continues
+// One word, one addition for each task: what every arm of a race has, in each language (bench/DECISIONS.md, D96). Each addition continues
 // the release sequences of those before it.
 template <class Sync>
 class one_word {

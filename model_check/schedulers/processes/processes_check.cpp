@@ -66,6 +66,26 @@ struct end_is_waited_for : processes_scenario<Sync, 1, 1> {
 };
 APIARY_CHECK(end_is_waited_for);
 
+// A report that says that it is over has all that have ended.
+template <class Sync>
+struct report_against_end : processes_scenario<Sync, 1, 1> {
+    static constexpr const char* what = "a report is made while the last process ends: if it is over, the process is in it";
+    static constexpr std::array must_reach{"processes.over", "processes.not_over"};
+    void before() {
+        this->make();
+        (void)this->spawn(0);
+        this->core->request_stop();
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->work(0);
+        const auto report = this->core->report();
+        Sync::law(!report.over || report.ended == 1, "a report is over, and does not have one that has ended");
+        Sync::reach(report.over ? "processes.over" : "processes.not_over");
+    }
+    void after() { this->end(); }
+};
+APIARY_CHECK(report_against_end);
+
 // A stop and a spawn from outside: refused, or told to end.
 template <class Sync>
 struct spawn_against_stop : processes_scenario<Sync, 1, 2> {

@@ -145,5 +145,53 @@ struct oldest_are_dropped : processes_scenario<Sync, 1, 1> {
 };
 APIARY_CHECK(oldest_are_dropped);
 
+// A receiver of one message, to which a thread sends two, the second when it is killed: so it ends before that send, between
+// the send's look at its room and its push, or after.
+template <class Sync, when_full Then>
+struct full_one_is_killed : processes_scenario<Sync, 1, 1> {
+    pid id;
+    unsigned accepted = 0, full = 0;
+    void before() {
+        this->make();
+        id = this->core
+                 ->spawn(std::make_unique<bounded<Sync>>(this->of[0], mailbox_limit{.most = 1, .then = Then},
+                                                         typename full_one_is_killed::body{}, [](event&, auto&) {}))
+                 .id;
+        this->core->close_the_door();
+        this->turn();  // it is idle
+        send();
+        Sync::law(accepted == 1, "an empty mailbox refuses");
+        Sync::law(this->core->kill(id) == send_answer::accepted, "a living process could not be killed");
+    }
+    void send() {
+        const send_answer said = this->core->send(id, 1);
+        accepted += said == send_answer::accepted ? 1U : 0U;
+        full += said == send_answer::full ? 1U : 0U;
+    }
+    void thread(unsigned i) {
+        if (i == 0) return (void)this->turn_on(0);
+        send();
+    }
+    void after() {
+        this->end();
+        const seen& s = this->of[0];
+        Sync::law(s.closed == 1, "a process was not closed once");
+        Sync::law(this->letters == accepted, "an accepted message was not buried");
+        Sync::reach(full != 0 ? "full.refused" : accepted == 2 ? "full.buried" : "full.gone");
+    }
+};
+template <class Sync>
+struct refusing_one_is_killed : full_one_is_killed<Sync, when_full::refuse> {
+    static constexpr const char* what = "a receiver that refuses what is too much ends meanwhile: full, or gone";
+    static constexpr std::array must_reach{"full.refused", "full.gone"};
+};
+APIARY_CHECK(refusing_one_is_killed);
+template <class Sync>
+struct dropping_one_is_killed : full_one_is_killed<Sync, when_full::drop_oldest> {
+    static constexpr const char* what = "a receiver that drops its oldest ends meanwhile: buried, or gone";
+    static constexpr std::array must_reach{"full.buried", "full.gone"};
+};
+APIARY_CHECK(dropping_one_is_killed);
+
 }  // namespace
 }  // namespace processes_full_check
