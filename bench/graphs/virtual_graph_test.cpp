@@ -138,8 +138,8 @@ TEST(virtual_graph, a_small_window_costs_time) {
 }
 
 TEST(virtual_graph, hundreds_of_workers) {
-    const auto plan = apiary::cholesky_plan(16, 600'000, 1);
-    const auto r = run(plan, {.workers = {200, 200}, .policy = ready_policy::critical_path});
+    const auto plan = apiary::cholesky_plan(8, 600'000, 1);
+    const auto r = run(plan, {.workers = {150, 150}, .policy = ready_policy::critical_path});
     expect_sound(plan, r);
     EXPECT_LT(r.makespan_ns, 2 * r.critical_path_ns);
 }
