@@ -1,11 +1,14 @@
 // Threads, sleeps, exceptions, memory of the virtual machine; and what it says to bad input.
 #include <gtest/gtest.h>
 
+#include <sched.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <exception>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "round_prices.hpp"
@@ -373,6 +376,32 @@ TEST(VirtualMachine, AMachineHas1To1024ProcessorsAndIsAlone) {
     EXPECT_EQ(run_each(1024, [](unsigned) { S::relax(); }).ns, 20);
     const machine m(round_prices(), 1);
     EXPECT_TRUE(has(told_by<std::logic_error>([] { machine another(round_prices(), 1); }), "one at a time"));
+}
+
+// A pool of real threads in the same program, which yield and allocate by what is replaced.
+TEST(VirtualMachine, ThreadsOfTheHostHaveNoPartInIt) {
+    const auto once = [] {
+        word turn{0};
+        const auto player = [&](std::uint64_t mine) {
+            for (int i = 0; i != 2000; ++i) {
+                while (turn.load(relaxed) % 2 != mine) S::yield();
+                const auto block = std::make_unique<std::uint64_t>(mine);
+                turn.store(turn.load(relaxed) + 1 + *block - mine, relaxed);
+            }
+        };
+        return run({[&] { player(0); }, [&] { player(1); }}).ns;
+    };
+    const auto alone = once();
+    std::atomic<bool> stop = false;
+    std::thread host([&] {
+        while (!stop) {
+            ::sched_yield();
+            (void)std::make_unique<std::uint64_t>(1);
+        }
+    });
+    for (int i = 0; i != 5; ++i) EXPECT_EQ(once(), alone);
+    stop = true;
+    host.join();
 }
 
 TEST(VirtualMachine, NoMemoryForStacksIsBadAlloc) {

@@ -37,6 +37,11 @@ json threads_json(std::uint64_t bits) {
     return out;
 }
 
+std::string padded(std::string text, std::size_t width) {
+    text.resize(std::max(text.size(), width), ' ');
+    return text + " ";
+}
+
 const char* heading(const judged& j) {
     if (!j.as_expected) return "FAIL";
     if (j.ran.check->kind == check_kind::exhibit && j.found.result == outcome::fail) return "caught";
@@ -46,8 +51,7 @@ const char* heading(const judged& j) {
 }  // namespace
 
 std::string table_cell(std::string text, std::size_t width) {
-    text.resize(std::max(text.size(), width), ' ');
-    return text + "  ";
+    return padded(std::move(text), width) + " ";
 }
 
 std::string list_text(const std::vector<check_entry>& checks) {
@@ -56,7 +60,7 @@ std::string list_text(const std::vector<check_entry>& checks) {
         const std::string engines = (c.engines & relacy_only) == 0     ? "explorer"
                                     : (c.engines & explorer_only) == 0 ? "relacy"
                                                                        : "relacy,explorer";
-        out += table_cell(kind_name(c.kind), 6) + table_cell(c.name, 33) + table_cell(engines, 14) + std::to_string(c.threads) +
+        out += padded(kind_name(c.kind), 7) + padded(c.name, 34) + padded(engines, 15) + std::to_string(c.threads) +
                " threads  " + c.what + "\n";
     }
     return out;
@@ -91,8 +95,8 @@ std::string how_far_it_came(const std::string& bound) {
 
 std::string verdict_text(const judged& j, const std::string& program, bool always_trace) {
     const verdict& v = j.found;
-    std::string out = table_cell(heading(j), 5) + table_cell(j.ran.check->name, 33) + table_cell(engine_name(j.ran.with), 7) +
-                      table_cell(v.mode, 9) + std::to_string(v.executions) + " executions";
+    std::string out = padded(heading(j), 6) + padded(j.ran.check->name, 34) + padded(engine_name(j.ran.with), 8) +
+                      padded(v.mode, 10) + std::to_string(v.executions) + " executions";
     if (v.graphs != 0) out += ", " + std::to_string(v.graphs) + " graphs";
     // Where they are generated, how many, and how many of them were exhausted and cut.
     if (const std::size_t at = v.bound.find("; scenarios: "); at != std::string::npos)

@@ -93,12 +93,15 @@ stack_bounds machine::stack() {
 
 unsigned machine::number_of_running() { return running_ == nullptr ? 0 : running_->number; }
 
+machine::only_one::only_one() {
+    if (exists_.exchange(true)) throw std::logic_error("virtual machine: there is one already; one at a time");
+}
+
 machine::machine(const prices& p, unsigned processors, picoseconds most)
     : p_(p), processors_(processors), most_(most), lines_(p, processors) {
     if (processors == 0 || processors > max_processors)
         throw std::invalid_argument("virtual machine: " + std::to_string(processors) +
                                     " processors\n  cause:  a machine has 1 to 1024\n  remedy: a number within");
-    if (current_ != nullptr) throw std::logic_error("virtual machine: there is one already; one at a time");
     if (the_arena().may_begin_anew()) the_arena().begin_anew();
     // At a fixed place, if that is free, so that the addresses of what lies on stacks are the same each time.
     stacks_bytes_ = stack_bytes * processors;
@@ -336,6 +339,7 @@ void machine::wait_for_change(const void* p, const place& at) {
 }
 
 void machine::sleep_ns(std::int64_t ns, const place& at) {
+    step();
     block(running_->clock + std::max<std::int64_t>(ns, 0) * 1000, running_, at, "sleeps for a time");
 }
 

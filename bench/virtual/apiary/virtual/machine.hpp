@@ -17,6 +17,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -94,7 +95,7 @@ public:
     }
     static place place_of(const void* pc);
     // Basic blocks since the last operation of the thread that runs; each costs its price.
-    static inline std::uint64_t blocks_run = 0;
+    static inline constinit thread_local std::uint64_t blocks_run = 0;
     void ask_ahead(const void* p);
     void fence();
     void barrier();
@@ -154,6 +155,19 @@ private:
     static void body_of(void* argument);
     static void* keep(std::size_t bytes);  // lines of the arena, until the machine ends; the host's outside of a thread
 
+    // The arena is one for the whole process.
+    class only_one {
+    public:
+        only_one();
+        ~only_one() { exists_ = false; }
+        only_one(const only_one&) = delete;
+        only_one& operator=(const only_one&) = delete;
+
+    private:
+        static inline std::atomic<bool> exists_ = false;
+    };
+
+    const only_one only_;
     const prices p_;
     const unsigned processors_;
     const picoseconds most_;
@@ -171,8 +185,10 @@ private:
     std::size_t stacks_bytes_ = 0;
     std::uintptr_t own_stack_ = 0;  // of the thread that runs
 
-    static inline machine* current_ = nullptr;
-    static inline thread* running_ = nullptr;
+    // Of the thread of the host that runs the machine: another one, of a real pool in the same program, yields and allocates
+    // as if there were none.
+    static inline constinit thread_local machine* current_ = nullptr;
+    static inline constinit thread_local thread* running_ = nullptr;
     friend class host_section;
 };
 
