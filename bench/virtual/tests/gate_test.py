@@ -1,8 +1,8 @@
-"""apiary_virtual: moves and accesses of every scenario with 1, 4 and 16 workers, exactly as recorded for this compiler.
+"""apiary_virtual: moves and accesses of every scenario with 1, 4 and 16 workers, exactly as recorded for this compiler and preset.
 
-    gate_test.py PROGRAM FOLDER VERSION-ARCHITECTURE
+    gate_test.py PROGRAM FILE [--update]
 
-Exit status: 0 the same; 1 a point differs, or is not recorded; 77 nothing is recorded for this compiler.
+Exit status: 0 the same, or recorded anew; 1 a point differs, or is not recorded; 77 there is no FILE.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+COLUMNS = ["subject", "scenario", "workers", "moves", "accesses"]
 WORKERS = ("16", "4", "1")  # the longest first
 FLAT = Path(__file__).resolve().parents[1] / "profiles" / "flat.profile"
 REMEDY = """\
   cause:  this change moves other cache lines, or moves them more or less often; or the model or its prices changed
-  remedy: if that is meant, say in the commit why, and record it: scripts/apiary virtual --update (release, all points).
+  remedy: if that is meant, say in the commit why, and record it: gate_test.py PROGRAM FILE --update.
           Which line, and from which place: scripts/apiary virtual SUBJECT --scenario NAME --processors N, before and after"""
 
 
@@ -34,17 +35,23 @@ def counts(program: str, subject: str, scenario: str, workers: str) -> tuple[str
 
 
 def main() -> int:
-    program, folder, compiler = sys.argv[1:]
-    found = sorted(Path(folder).glob(f"*{compiler}-*.csv"))
-    if not found:
-        print(f"nothing is recorded for this compiler ({folder}/*{compiler}-*.csv)\n  remedy: scripts/apiary virtual --update")
+    program, file, update = sys.argv[1], Path(sys.argv[2]), sys.argv[3:] == ["--update"]
+    if not file.exists() and not update:
+        print(f"nothing is recorded for this compiler and preset ({file})\n  remedy: gate_test.py PROGRAM FILE --update")
         return 77
-    with found[-1].open(newline="") as handle:
-        recorded = {(r["subject"], r["scenario"], r["workers"]): (r["moves"], r["accesses"]) for r in csv.DictReader(handle)}
+    recorded = {}
+    if not update:
+        with file.open(newline="") as handle:
+            recorded = {(r["subject"], r["scenario"], r["workers"]): (r["moves"], r["accesses"]) for r in csv.DictReader(handle)}
     listed = subprocess.run([program, "--list"], capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
     points = [(*line.split()[:2], workers) for workers in WORKERS for line in listed]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         now = dict(zip(points, pool.map(lambda point: counts(program, *point), points)))
+    if update and all(isinstance(one, tuple) for one in now.values()):
+        with file.open("w", newline="") as handle:
+            writer = csv.writer(handle, lineterminator="\n")
+            writer.writerows([COLUMNS, *((*key, *one) for key, one in sorted(now.items()))])
+        return 0
     wrong = [f"{' '.join(key)}: recorded, and not there any more" for key in recorded if key[2] in WORKERS and key not in now]
     for point, one in sorted(now.items()):
         before, name = recorded.get(point), " ".join(point)
@@ -56,7 +63,7 @@ def main() -> int:
             wrong += [f"{name}: {what} {was} -> {is_now} an operation"
                       for what, was, is_now in zip(("moves", "accesses"), before, one) if was != is_now]
     if wrong:
-        print("\n".join([f"{len(wrong)} counts differ from {found[-1].name}:", *wrong, REMEDY]))
+        print("\n".join([f"{len(wrong)} counts differ from {file.name}:", *wrong, REMEDY]))
     return 1 if wrong else 0
 
 
