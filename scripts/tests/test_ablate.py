@@ -29,15 +29,15 @@ def numbers_of_the_hive() -> str:
 
 
 def told_by_the_hive() -> dict[str, Tunable]:
-    """The numbers of bench/subjects/hive.cpp, as its --tunables tells them, read from the source."""
-    text = (REAL_ROOT / "bench/subjects/hive.cpp").read_text()
+    """The numbers of bench/subjects/hive.hpp, as its --tunables tells them, read from the source."""
+    text = (REAL_ROOT / "bench/subjects/hive.hpp").read_text()
     fields = (REAL_ROOT / "bench/apiary/bench/scenario.hpp").read_text()
     if "least = 1;" not in fields or "most = std::uint64_t{1} << 32;" not in fields:
         raise AssertionError("the limits of a parameter have other defaults than this test knows")
     found = {}
     for one in re.findall(r"parameter\{(\s*\.name = .*?)\}", text, re.DOTALL):
         given = dict(re.findall(r"\.(\w+) = ([^,}\s]+)", one))
-        standard = given["standard"].removeprefix("standard.").removeprefix("apiary::hive_config::")
+        standard = given["standard"].removeprefix("standard.").removeprefix("hive_config::")
         name = given["name"].strip('"')
         default = re.search(rf"\b{standard} = ([\w']+);", numbers_of_the_hive())
         value = (default[1] if default else standard).replace("'", "")

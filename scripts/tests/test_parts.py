@@ -72,7 +72,7 @@ class Showing(unittest.TestCase):
         self.assertEqual(duration(3.04), "3.0 s")
         self.assertEqual(duration(125), "2 min 05 s")
         self.assertEqual(
-            table(["a", "n"], [["x", "1"], ["yy", "10"]], right={1}).splitlines()[2:], ["x    1", "yy  10"]
+            table(["a", "n:n"], [["x", "1"], ["yy", "10"]]).splitlines()[2:], ["x    1", "yy  10"]
         )
 
     def test_a_table_is_no_wider_than_the_terminal_and_loses_nothing(self) -> None:

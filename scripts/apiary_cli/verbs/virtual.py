@@ -24,9 +24,9 @@ Runs whole schedulers on a multiprocessor that does not exist (bench/virtual): a
 number of workers, the same figures each time. Prints for each operation the time, the speed-up over the first number
 of workers, and how many cache lines moved between processors; then which lines, by object, and which places moved
 them. It is a model: bench/virtual/README.md says what it does not see, and each profile where its prices come from.
---compare prints beside each curve what races recorded of it, how far the model is off, and whether that is within the larger
-of 30 % and that point's own recorded spread. --robust runs the last number of workers again with each price halved and
-doubled, and names the changes under which another line costs most.
+--compare prints beside each curve what races recorded of it, how far the model is off, and whether that is within
+the larger of 30 % and that point's own recorded spread. --robust runs the last number of workers again with each
+price halved and doubled, and names the changes under which another line costs most.
 --gate holds the moves and accesses of every scenario, with 1 to 16 workers, to those recorded for this compiler and
 these flags in results/virtual/. They are exact: any difference is red, and is recorded (--update) with the change that
 explains it.
@@ -65,8 +65,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="of one point, at most (default 300)")
     parser.add_argument("--compare", action="store_true", help="beside each curve what races recorded")
     parser.add_argument("--robust", action="store_true", help="whether the first line stays first at other prices")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the points there")
-    parser.add_argument("--draw", type=Path, metavar="FILE", help="write the curves there, as SVG")
+    parser.add_argument("--csv", metavar="FILE", help="write the points there")
+    parser.add_argument("--draw", metavar="FILE", help="write the curves there, as SVG")
     parser.add_argument("--gate", action="store_true", help="compare with what is recorded")
     parser.add_argument("--update", action="store_true", help="record what was counted")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is")
@@ -246,9 +246,9 @@ def run(args: argparse.Namespace) -> int:
             wrong += [f"{subject} {scenario} with {row[0]}: {row[2]}" for row in told["failed"]]
     told_prices = f"{prices.stem}{''.join(f', {price}' for price in args.price)}"
     if args.csv:
-        write_points(args.csv, [found[key] for key in sorted(found)], told_prices)
+        write_points(Path(args.csv), [found[key] for key in sorted(found)], told_prices)
     if args.draw and found:
-        repo.write_text(args.draw, virtual_picture.drawn(
+        repo.write_text(Path(args.draw), virtual_picture.drawn(
             list(found.values()), f"ns for each operation by workers; a model (prices: {told_prices}), not a measurement"))
     if compared:
         out = sum(row[8] == "out" for row in compared)
