@@ -94,7 +94,7 @@ TEST(worker_counters, add_up_and_keep_the_largest_lateness) {
     const auto one = std::bit_cast<worker_counters>(numbers);
     worker_counters all = one, late = one;
     late.timer_lateness_max_ns += 100;
-    all += late;
+    all.add(late);
     EXPECT_EQ(all.timer_lateness_max_ns, late.timer_lateness_max_ns);
     all.timer_lateness_max_ns = 2 * one.timer_lateness_max_ns;
     const auto sums = std::bit_cast<words>(all);
