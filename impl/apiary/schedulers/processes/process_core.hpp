@@ -5,11 +5,11 @@
 //
 // It stands in layers, each a base of the next, with a protocol and the members of that protocol:
 //
-//     process_events     an event reaches a process, and one thread queues it: completions, cancels, kills
-//     process_messages   sends, requests, mailboxes with a bound
-//     process_looks      what a person sees
-//     process_lives      a process begins and ends; the stop of all
-//     process_runs       one run of a process: its step, and what that has called for
+//   process_events     an event reaches a process, and one thread queues it: completions, cancels, kills
+//   process_messages   sends, requests, mailboxes with a bound
+//   process_looks      what a person sees
+//   process_lives      a process begins and ends; the stop of all
+//   process_runs       one run of a process: its step, and what that has called for
 //
 // Threads.  Everything: any thread, after the constructor has returned; a thread that runs a worker has said so by
 //           Sync::set_current. Handlers, listener, relay: called on any thread that ends, steps or sends to a process.
