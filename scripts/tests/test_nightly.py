@@ -17,7 +17,6 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from unittest import mock
 
-from apiary_cli.base import proc
 from apiary_cli.base.errors import Fault, Stopped
 from apiary_cli.base.say import duration
 from apiary_cli.verify import catalogue, checks, logic, logic_run
@@ -318,21 +317,6 @@ class Moved(unittest.TestCase):
                 self.assertEqual(part.status, FAILED if fits else SKIPPED)
                 self.assertEqual([call.args for call in run.mock_calls], [(by_night,)] * fits)
                 self.assertEqual([case.name for case in part.cases if case.status == FAILED], ["tsan-night"] * fits)
-
-
-    def test_what_has_the_label_night_runs_by_night_and_not_in_check(self) -> None:
-        self.assertIn('LABELS "model;outside;night"', (REAL_ROOT / "model_check" / "CMakeLists.txt").read_text())
-        asked = []
-
-        def run(words: list[str], **_: object) -> proc.Done:
-            asked.append(words[words.index("^night$") - 1])
-            return proc.Done(words, 8, "0% tests passed, 1 tests failed out of 1\n", "", 1.0)
-
-        with mock.patch.object(proc, "run", run), contextlib.redirect_stdout(io.StringIO()):
-            check.ctest("model")
-            night = {name: how for name, *how in nightly.night(argparse.Namespace(no_build=False, workers=2), 3600.0, time.monotonic())}
-            part = nightly.guarded("long tests", *night["long tests"])
-        self.assertEqual((asked, part.status), (["-LE", "-L"], FAILED))
 
 
 class Closing(unittest.TestCase):

@@ -29,11 +29,10 @@ Sets up, builds everything, and divides what is left of the budget: the tests, t
 the tests run a part, since they do not end by themselves (hunts), the model checks, the long form of
 outside code and the explorer's speed, the museum's times to detect, the mutants, the stresses under the
 sanitizers, the exact counts, the plan smoke (each scenario and subject once), the race, the tests that check
-leaves to it (the presets that end in -night, and those whose label is night), and a minute of the echo
-example under TSan. With 25 minutes or more all tests run, also those and the hunts, the museum is timed, the
-echo runs, instructions are counted and smoke is raced; with less, the unit tests. The long form, the speed
-and the mutants of memory orders need an hour, those of logic three, of which a night asks the sixth that its
-day draws (mutate --logic --draw).
+leaves to it (the presets that end in -night), and a minute of the echo example under TSan. With 25 minutes or
+more all tests run, also those and the hunts, the museum is timed, the echo runs, instructions are counted and
+smoke is raced; with less, the unit tests. The long form, the speed and the mutants of memory orders
+need an hour, those of logic three, of which a night asks the sixth that its day draws (mutate --logic --draw).
 The race is the plan publish, with 30 rounds of one batch, where the time allows; else quick, else smoke.
 Nothing is left out silently: the page says what did not fit.
 
@@ -145,13 +144,6 @@ def verdict_cases(verdicts: list[dict]) -> list[Case]:
         told = v.get("reason") or (f"not exhausted: {how_far(v)}" if cut(v) else v.get("verdict", ""))
         cases.append(Case(name, FAILED if wrong(v) else SKIPPED if cut(v) else PASSED, float(v.get("seconds") or 0), told))
     return cases
-
-
-def long_tests_part() -> Part:
-    """The tests of `model` whose label is `night`: check leaves them out."""
-    passed, text = check.ctest("model", by_night=True)
-    lines = check.closing_lines(text, check.CTEST_CLOSING)
-    return Part("long tests", [judged("ctest --preset model -L night", not passed, told="" if passed else text[-2000:])], lines=lines)
 
 
 def hunts_part() -> Part:
@@ -384,7 +376,6 @@ def night(args: argparse.Namespace, budget: float, started: float) -> Iterator[t
     yield "race", lambda: raced("race", plan, time.monotonic() + left, args.workers, unpaired)
     yield ("moved", lambda: tests_of("moved", list(MOVED)), whole and not args.no_build,
            f"build {' '.join(MOVED)}, then ctest --preset with each")
-    yield "long tests", long_tests_part, whole and not args.no_build, "build model, then ctest --preset model -L night"
     yield "echo", echo_part, whole
 
 
