@@ -66,6 +66,18 @@ class Arbitrate(unittest.TestCase):
         self.assertIn("undecided: also with every order relaxed no scenario brings both places together", said)
         self.assertIn(f"disputed.cpp:{line('the releasing store')}", said)
 
+    def test_a_search_that_is_cut_decides_nothing(self) -> None:
+        done = subprocess.run([PROGRAM, "fences_hand_over", "--arbitrate", "-", "--budget", "1x"], input=report(line("read"), line("written")),
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertIn("undecided: not every search came to its end (fences_hand_over: ", done.stdout)
+
+    def test_it_goes_alone(self) -> None:
+        for option in (("--mutate-all", "disputed.cpp"), ("--mutate", "disputed.cpp:1=relaxed")):
+            done = subprocess.run([PROGRAM, "--arbitrate", "-", *option], input="", capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn("--arbitrate searches for one race in the code as it stands", done.stderr)
+
     def test_another_build_is_no_answer(self) -> None:
         for text, seen in ((report(1, line("written")), f"{SOURCE}:1"), (report(9, 10, file="/elsewhere/queue.hpp"), "queue.hpp:9")):
             said = self.asked(text, "fences_hand_over", code=3)

@@ -49,3 +49,24 @@ APIARY_FAILING_SCENARIO(ring_hands_over_weakly, "data race") {
         if (q.try_pop(x)) apiary::check(x == 1, "what was pushed comes out");
     });
 }
+
+// A message that is published twice over, by a fence and by the store's own order: each may go, and not both.
+namespace {
+struct published {
+    int data = 0;
+    std::atomic<int> flag{0};
+};
+void publish_twice_over(published& m) {
+    m.data = 42;
+    std::atomic_thread_fence(std::memory_order_release);  // first
+    m.flag.store(1, std::memory_order_release);           // second
+}
+}  // namespace
+
+APIARY_SCENARIO(published_twice_over, "ring_hands_over_weakly") {
+    published m;
+    std::jthread writer([&] { publish_twice_over(m); });
+    std::jthread reader([&] {
+        if (m.flag.load(std::memory_order_acquire) == 1) apiary::check(m.data == 42, "the message is there");
+    });
+}

@@ -17,10 +17,10 @@ PUBLISHED = {
 }
 
 
-def advice(*names: str, code: int) -> tuple[list[dict], str, str]:
+def advice(*names: str, code: int, file: str = "textbook_queues.hpp") -> tuple[list[dict], str, str]:
     with tempfile.TemporaryDirectory() as folder:
         found, patch = Path(folder, "a.json"), Path(folder, "a.patch")
-        done = subprocess.run([PROGRAM, *names, "--mutate-all", "textbook_queues.hpp", "--json", found, "--patch", patch],
+        done = subprocess.run([PROGRAM, *names, "--mutate-all", file, "--json", found, "--patch", patch],
                               capture_output=True, text=True)
         assert done.returncode == code, done.stdout + done.stderr
         return json.loads(found.read_text()), patch.read_text(), done.stdout
@@ -56,6 +56,22 @@ class Orders(unittest.TestCase):
                          [("missing", f"{HEADER}:68:store", "relaxed", "release")])
         self.assertIn("a check is red as the code stands: ring_hands_over_weakly: data race", table)
         self.assert_applies(patch, {"std::memory_order_release": 1, "std::memory_order_relaxed": -1})
+
+    def test_two_orders_of_which_one_is_enough_are_not_both_given_up(self) -> None:
+        lines = (HERE / "orders.cpp").read_text().splitlines()
+        first, second = (next(i for i, text in enumerate(lines, 1) if text.endswith(f"// {word}")) for word in ("first", "second"))
+        rows, patch, table = advice("published_twice_over", code=1, file="orders.cpp")
+        of = {row["site"].split(":")[1]: row for row in rows if row["advice"] != "unreached"}
+        self.assertEqual((of[str(first)]["alone"], of[str(first)]["together"]), ("dropped", "dropped"))
+        self.assertEqual((of[str(second)]["alone"], of[str(second)]["together"]), ("relaxed", "release"))
+        self.assertIn("can be relaxed while the others of this list stay; not with them", table)
+        self.assertNotIn("memory_order_relaxed", patch)
+
+    def test_a_search_that_is_cut_decides_nothing(self) -> None:
+        done = subprocess.run([PROGRAM, "bounded_queue_hands_over", "--mutate-all", "textbook_queues.hpp", "--budget", "29x"],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"undecided .*no check failed with acquire, and not every search came to its end")
 
     def test_what_no_order_mends_says_so(self) -> None:
         done = subprocess.run([PROGRAM, "ring_hands_over_weakly", "--mutate-all", "nowhere.hpp"], capture_output=True, text=True)

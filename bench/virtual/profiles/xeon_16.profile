@@ -1,5 +1,6 @@
 # A Xeon of sixteen processors, one cluster: of the machine that the races of 26 November 2026 were lent.
-# It was never calibrated. What is fitted says to which point of those races; all others judge it (scripts/apiary virtual --compare).
+# Nobody calibrated that machine. Each fitted price names the point of the races that it is fitted on; all other points judge
+# the profile (scripts/apiary virtual --compare).
 # Default: of flat.profile.
 cluster = 1024  # default
 

@@ -25,7 +25,7 @@ struct worker_counters {
     std::uint64_t timers_fired = 0, timer_lateness_ns = 0, timer_lateness_max_ns = 0;  // lateness: the sum
     std::uint64_t timers_pending = 0;
 
-    // Adds another worker's. Of the largest lateness the larger stays; kind and slot stay as they are.
+    // Adds the counts of another worker. The larger of the two largest latenesses stays; kind and slot do not change.
     void add(const worker_counters& c) {
         run += c.run, exceptions += c.exceptions, discarded += c.discarded, cancelled += c.cancelled;
         parked += c.parked, woken += c.woken, spurious += c.spurious;

@@ -199,6 +199,8 @@ command parse(int argc, const char* const* argv) {
         c.error = "--estimate is of the exhaustive search; a hunting mode ends by its budget: leave out --mode";
     if (!c.mutate_all.empty() && (!o.mutate_site.empty() || !o.replay.empty()))
         c.error = "--mutate-all runs every mutation by itself; leave out --mutate and --replay";
+    if (!c.arbitrate.empty() && (!c.mutate_all.empty() || !o.mutate_site.empty() || !o.replay.empty()))
+        c.error = "--arbitrate searches for one race in the code as it stands; leave out --mutate, --mutate-all and --replay";
     if (!c.patch_file.empty() && c.mutate_all.empty()) c.error = "--patch needs --mutate-all FILE beside it";
     if (!o.replay.empty() && c.names.size() != 1) c.error = "--replay runs one execution of one check; name that check";
     return c;

@@ -29,13 +29,6 @@ bool all_pass(const std::vector<task>& tasks, const std::vector<order_change>& c
     return std::ranges::all_of(tasks, [&](const task& t) { return run(t, changes).word == "pass"; });
 }
 
-bool stays_right(const std::vector<task>& tasks, const std::vector<order_change>& changes, const run_changed& run) {
-    return std::ranges::all_of(tasks, [&](const task& t) {
-        const std::string word = run(t, changes).word;
-        return word == "pass" || word == "budget";
-    });
-}
-
 std::vector<task> of_the_explorer(std::vector<task> tasks) {
     std::erase_if(tasks, [](const task& t) { return t.with != engine::explorer; });
     return tasks;
@@ -73,7 +66,7 @@ std::vector<order_advice> advise(const std::vector<ordered_operation>& operation
             a.together = o.written;
             for (auto to = o.survived.rbegin(); a.word == order_word::free && to != o.survived.rend(); ++to) {
                 kept.push_back(change_of(o, *to));
-                if (stays_right(tasks, kept, run)) {
+                if (all_pass(tasks, kept, run)) {
                     a.together = *to;
                     break;
                 }

@@ -48,8 +48,8 @@ using run_changed = std::function<changed_run(const task&, const std::vector<ord
 [[nodiscard]] std::vector<order_advice> missing_orders(const std::vector<ordered_operation>& operations,
                                                        const std::vector<task>& red, const run_changed& run);
 
-// Operations of a file that this program holds and no check executed. Of code as it is alone: there the program's own
-// instructions tell what was compiled. "file:line:operation".
+// The operations of a file that this program holds and that no check executed, as "file:line:operation". They are known
+// of code as it is alone, where the program's own instructions tell what was compiled.
 [[nodiscard]] std::vector<order_advice> unreached(const std::vector<ordered_operation>& operations, const std::string& file);
 
 [[nodiscard]] std::string advice_text(const std::vector<order_advice>& all);

@@ -1,6 +1,6 @@
 // file_calls: reads and writes that may wait, poll, epoll, eventfd, timerfd, pipes and socket pairs.
 //
-// The kernel does the work; what is replaced is the waiting. What is written happens before it is read; epoll_ctl happens before an
+// The kernel does the work; this file replaces the waiting. A write happens before the read that gets it; epoll_ctl happens before an
 // epoll_wait that answers. Which descriptor an answer of epoll is about is not known, so it acquires from all: a race may be
 // missed by that.
 #include <fcntl.h>

@@ -113,7 +113,7 @@ def headers() -> list[Path]:
 HEAD = re.compile(r"(?:else\b|do\b|(?:if|while|for|switch)\s*\(|if\s+constexpr\s*\(|\[\[.*?\]\]|(?:public|private|protected|default)\s*:)")
 NO_STATEMENT = re.compile(r"(?:return|break|continue|throw|using|static_assert|struct|class|enum|const|constexpr|auto|goto|static|"
                           r"alignas|typename|template|case|friend|typedef|public|private|protected|namespace|delete|try)\b")
-EFFECTLESS = r"[Ss]ync::(reach|relax|fail)|__builtin_prefetch|std::this_thread::yield|\bfence(_light|_heavy)?\s*\("
+EFFECTLESS = r"[Ss]ync::(reach|relax|fail|yield|prefetch)|\bfence(_light|_heavy)?\s*\("
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@
 //           Sync::set_current. Handlers, listener, relay: called on any thread that ends, steps or sends to a process.
 // Progress. Each layer says it.
 // Errors.   Without memory for it a spawn says `failed`, and the rest throws std::bad_alloc; nothing has changed
-//           then. What needs none, and what cannot be refused any more: README.md, "Bad input".
+//           then. README.md, "Bad input", lists the calls that need no memory, and those that can no longer be refused.
 //
 // Checked by model_check/schedulers/processes. Stressed by stress/schedulers/processes. The protocol: README.md.
 #pragma once

@@ -19,7 +19,7 @@
 // Invariants
 //   I1  Every message that was accepted is taken by a step, or is a dead letter.
 //
-// Synchronisation: the circles' mutex. What a push publishes: process_word S1.
+// Synchronisation: the circles are guarded by their mutex. A push publishes an event by process_word S1.
 // Checked by model_check/schedulers/processes: processes_mail_check, processes_full_check.
 #pragma once
 
