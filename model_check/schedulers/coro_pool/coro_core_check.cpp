@@ -165,6 +165,34 @@ template <class Sync>
 struct pool_goes_behind_the_last_of_a_lane : pool_goes_behind_its_last<Sync, co_priority::high> {};
 APIARY_CHECK(pool_goes_behind_the_last_of_a_lane);
 
+// The coroutine owns the pool, as the last owner does: it asks for the stop, and the pool goes when the worker has ended.
+template <class Sync>
+struct pool_goes_during_a_spawn : pool_scenario<Sync> {
+    static constexpr const char* what =
+        "a spawned coroutine ends its pool: the pool may go while the thread that spawned it is still in that call";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"sleeper.slept"};
+    using base = pool_scenario<Sync>;
+    typename base::template task<> ends_its_pool() {
+        this->pool->request_stop(co_stop::cancel);
+        ++this->ran;
+        co_return;
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            this->pool->run_worker(0);
+            this->pool.reset();
+            return;
+        }
+        (void)this->spawn(ends_its_pool());
+    }
+    void after() {
+        base::after();
+        Sync::law(this->ran == 1, "the coroutine did not run");
+    }
+};
+APIARY_CHECK(pool_goes_during_a_spawn);
+
 // Nothing but the stop ends the wait. It is asked for behind the coroutine's beginning: std::stop_source, which decides whether it
 // begins at all, is out of the engines' sight.
 template <class Sync>

@@ -15,8 +15,9 @@
 //       accepted = run + cancelled + living.
 //   I2  No job of this crew is dropped.
 // Synchronisation: front_end S1; two_doors S1; idle_set S1, S2; thread_latch; and
-//   S1  resume: fetch_sub of callers_ (release) -> the destructor (acquire). The resumed coroutine may be the last, and
-//       its end the reason that the pool is destroyed, while the caller still looks for a sleeper.
+//   S1  spawn, wait_for and resume from outside: fetch_sub of callers_ (release) -> the destructor (acquire). The posted
+//       coroutine may be the last, or own the pool; its end then destroys the pool while the caller still looks for a
+//       sleeper.
 // Checked by model_check/schedulers/coro_pool. Stressed by stress/schedulers/coro_pool.
 #pragma once
 
@@ -184,9 +185,7 @@ public:
     // As a home, and a host.
     void resume(job<Sync>& what) noexcept override {
         if (context* const here = own_context()) return post_local(*here, what);
-        callers_.fetch_add(1, std::memory_order_relaxed);
-        post(what);
-        callers_.fetch_sub(1, std::memory_order_release);  // S1
+        post_from_outside(what);
     }
     void resume_in_lane(job<Sync>& what, co_priority p) noexcept override {
         const bool inside = own_context() != nullptr;
@@ -291,6 +290,11 @@ private:
     void post(job<Sync>& what) noexcept {
         if (!crew_.post(&what)) refused_what_lives();
     }
+    void post_from_outside(job<Sync>& what) noexcept {
+        callers_.fetch_add(1, std::memory_order_relaxed);
+        post(what);
+        callers_.fetch_sub(1, std::memory_order_release);  // S1
+    }
     [[noreturn, gnu::cold]] static void refused_what_lives() {
         Sync::fail("coro_pool: a coroutine that lives was refused");
     }
@@ -302,7 +306,7 @@ private:
         else if (here != nullptr)
             post_local(*here, f);
         else
-            post(f);
+            post_from_outside(f);
     }
 
     // After the door: a root with a stop source of its own that comes after a cancel asks it at once.
@@ -372,7 +376,7 @@ private:
     typename Sync::mutex names_mutex_;
     spawned* named_ = nullptr;  // the newest
     typename Sync::template atomic<std::uint64_t> refused_;
-    typename Sync::template atomic<unsigned> callers_;  // other threads inside resume
+    typename Sync::template atomic<unsigned> callers_;  // other threads inside a post
     crew_type crew_;
 };
 
