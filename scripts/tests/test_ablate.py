@@ -288,7 +288,7 @@ class Run(TreeCase):
         return done.returncode, done.stderr, page.read_text()
 
     def test_a_gain_and_none_are_found_confirmed_and_spliced(self) -> None:
-        done = self.ablate("--rule", "lets_poster_go_on", "--rule", "yield_pays_ns", "--rounds", "4",
+        done = self.ablate("--rule", "lets_poster_go_on", "--rule", "yield_pays_ns", "--rounds", "10",
                            tuned={"lets_poster_go_on=0": 1.5})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("poster first (lets_poster_go_on=0): gain shown", done.stdout)
@@ -298,16 +298,16 @@ class Run(TreeCase):
                          {(batch, rule) for batch in "12" for rule in ("lets_poster_go_on", "yield_pays_ns")})
         own = [r for r in rows if r["own"] == "1"]
         told = {(r["placement"], ablation.workers(r), r["n_pairs"]) for r in own}
-        self.assertEqual(told, {("one_cpu", n, "12") for n in "24"})
+        self.assertEqual(told, {("one_cpu", n, "30") for n in "24"})
         again = {ablation.place(r)[:3] for r in rows if r["batch"] == "2" and r["rule"] == "yield_pays_ns"}
         self.assertEqual(again, {ablation.place(r)[:3] for r in own}, "a second batch where something is to be confirmed alone")
         self.assertIn("| poster first | `lets_poster_go_on=0` |", (self.result() / "summary.md").read_text())
         beside = [r for r in tables.read(self.result() / "rows.csv", tables.ROWS) if "rivals=1" in r["scenario_params"]]
         self.assertTrue(beside and all(r["status"] == "ok" for r in beside))
 
-        code, err, text = self.splice("--weak")
+        code, err, text = self.splice()
         self.assertEqual(code, 0, err)
-        self.assertTrue(text.startswith("before\n<!-- ablation -->\n**Batch: "), text)
+        self.assertTrue(text.startswith("before\n<!-- ablation -->\nTells 10 % at "), text)
         self.assertTrue(text.endswith("<!-- /ablation -->\nafter\n"))
         self.assertIn("| **no gain**: the rule goes |", text)
         self.assertIn(f"`results/{self.result().name}/ablation.csv`", text.replace("\n", " "))
@@ -328,7 +328,7 @@ class Run(TreeCase):
         done = self.ablate("--rule", "lets_poster_go_on", "--rounds", "2", behaviour="odd_control")
         self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
         self.assertIn("no rule goes by this batch", done.stdout)
-        code, err, text = self.splice("--weak")
+        code, err, text = self.splice()
         self.assertEqual((code, text), (2, PAGE))
         self.assertIn("is INVALID", err)
 

@@ -106,8 +106,7 @@ class UnknownNames(TreeCase):
         for words, seen in (
             (["museum", "--no-build", "--times", "--budget", "5s"], "--times --budget 5s"),
             (["prove", "--list", "--engine", "relacy"], "--list with --engine"),
-            (["report", "--weak"], "--weak without --splice"),
-            (["report", "--index", "--weak"], "--index lists every folder"),
+            (["report", "--index", "--splice", "x"], "--index lists every folder"),
         ):
             with self.subTest(words=words):
                 self.refused(*words, seen=seen, exists=[])

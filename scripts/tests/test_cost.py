@@ -84,10 +84,10 @@ class Cost(unittest.TestCase):
                 one.verdict = verdict
             return page_sections.lost(made)["kind"]
 
-        self.assertEqual(kind(comparing.WEAK, stats.INCONCLUSIVE, stats.INCONCLUSIVE), "note")
+        self.assertEqual(kind(comparing.VALID, stats.INCONCLUSIVE, stats.INCONCLUSIVE), "note")
         self.assertEqual(page_sections.lost(made)["more"], "nothing is decided")
         for word in (stats.IMPROVED, stats.EQUIVALENT):
-            self.assertEqual(kind(comparing.WEAK, word, stats.INCONCLUSIVE), "good")
+            self.assertEqual(kind(comparing.VALID, word, stats.INCONCLUSIVE), "good")
             self.assertEqual(kind(comparing.INVALID, word, stats.INCONCLUSIVE), "note")
             self.assertEqual(kind(comparing.INVALID, word, stats.REGRESSED), "bad")
 

@@ -78,7 +78,7 @@ class Gate(unittest.TestCase):
         passed, said, _ = self.run_gate(HEAD, "impl/x.hpp", answer(comparing.VALID, ("successor ×1.2",)))
         self.assertFalse(passed)
         self.assertIn("REGRESSED: successor ×1.2", said)
-        passed, said, _ = self.run_gate(HEAD, "impl/x.hpp", answer(comparing.WEAK, ("successor ×1.2",)))
+        passed, said, _ = self.run_gate(HEAD, "impl/x.hpp", answer(comparing.VALID, ("successor ×1.2",)))
         self.assertFalse(passed)
 
     def test_an_invalid_batch_is_a_warning_that_still_names_what_it_saw(self) -> None:
@@ -88,7 +88,7 @@ class Gate(unittest.TestCase):
         self.assertIn("successor ×1.2", said)
 
     def test_a_red_finding_fails(self) -> None:
-        passed, said, _ = self.run_gate(HEAD, "impl/x.hpp", answer(comparing.WEAK, findings=("FINDING: two modes",)))
+        passed, said, _ = self.run_gate(HEAD, "impl/x.hpp", answer(comparing.VALID, findings=("FINDING: two modes",)))
         self.assertFalse(passed)
         self.assertIn("FINDING: two modes", said)
 
@@ -103,7 +103,7 @@ class Gate(unittest.TestCase):
         self.assertEqual(compare.lost(rows), ["NEW has no figure in yield_many one_cpu, and OLD has"])
 
     def test_wrong_work_fails_whatever_the_controls_say(self) -> None:
-        for validity in (comparing.VALID, comparing.WEAK, comparing.INVALID):
+        for validity in (comparing.VALID, comparing.INVALID):
             self.assertFalse(self.run_gate(HEAD, "impl/x.hpp", answer(validity, (), ("a task was lost",)))[0], validity)
 
     def test_a_file_that_names_no_commit_is_refused(self) -> None:
@@ -123,7 +123,7 @@ class ExitCodes(unittest.TestCase):
             return race.exit_code(plans.plan(plan), [{"subject": "hive", "status": status}], [], list(wrong))
 
     def test_a_regression_counts_where_the_batch_is_not_invalid(self) -> None:
-        for validity in (comparing.VALID, comparing.WEAK, comparing.NONE):
+        for validity in (comparing.VALID, comparing.NONE):
             self.assertEqual([self.code(validity, plan) for plan in ("gate", "quick")], [1, 1])
             self.assertEqual(self.code(validity, slower=False), 0)
         self.assertEqual(self.code(comparing.INVALID), 4)

@@ -35,9 +35,9 @@ class Counts(unittest.TestCase):
         self.assertEqual(peer_summary.table(peer_summary.of(claims)), [
             "| fork_join against | faster | slower | unresolved | worst | best |",
             "|---|--:|--:|--:|---|---|",
-            "| go | 2 | 0 | 0 | ×0.25 [0.25, 0.25] `fib n=27;workers=1` | ×0.20 [0.20, 0.20] `fib n=27;workers=2` |",
-            "| libomp | 0 | 0 | 2 | (×1.00 [1.00, 1.00]) `fib n=27;workers=2` | (×1.00 [1.00, 1.00]) `fib n=27;workers=1` |",
-            "| rayon | 1 | 1 | 0 | **×2.00 [2.00, 2.00]** `fib n=27;workers=2` | ×0.50 [0.50, 0.50] `fib n=27;workers=1` |",
+            "| go | 2 | 0 | 0 | ×0.25 [0.25, 0.25] 3.0 % `fib n=27;workers=1` | ×0.20 [0.20, 0.20] 3.0 % `fib n=27;workers=2` |",
+            "| libomp | 0 | 0 | 2 | (×1.00 [1.00, 1.00] 3.0 %) `fib n=27;workers=2` | (×1.00 [1.00, 1.00] 3.0 %) `fib n=27;workers=1` |",
+            "| rayon | 1 | 1 | 0 | **×2.00 [2.00, 2.00] 3.0 %** `fib n=27;workers=2` | ×0.50 [0.50, 0.50] 3.0 % `fib n=27;workers=1` |",
         ])
         self.assertEqual(peer_summary.table([]), [])
 
@@ -64,7 +64,7 @@ class Counts(unittest.TestCase):
         (found,) = peer_summary.of(comparing.compare(costs()))
         head, _, line = peer_summary.table([found])
         self.assertIn("| spends less, more, unresolved |", head)
-        self.assertIn("| spinner | 0 | 1 | 0 | 1, 0, 0 | **×5.00 [5.00, 5.00]** `post_latency rate=1000`, latency p50 |", line)
+        self.assertIn("| spinner | 0 | 1 | 0 | 1, 0, 0 | **×5.00 [5.00, 5.00] 3.0 %** `post_latency rate=1000`, latency p50 |", line)
 
     def test_what_the_injector_made_is_unresolved_and_no_end(self) -> None:
         (found,) = peer_summary.of([one for one in comparing.compare(injected(11)) if one.metric.column == "lat_p50_ns"])

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import unittest
+from unittest import mock
 
 from apiary_cli.base import stats
 from apiary_cli.race import tables
-from apiary_cli.analysis import qualification
+from apiary_cli.analysis import comparing, qualification, simulated
 
 from . import points
 from .support import TreeCase, apiary
+
+
+class Simulated(unittest.TestCase):
+    def test_equal_programs_are_claimed_to_be_equal_and_rules_without_a_margin_are_caught(self) -> None:
+        found = simulated.simulate(6, 0.02, 6)
+        self.assertEqual((found.invalid, found.claims), (0, 0))
+        self.assertGreater(found.tells, 0.5)
+        self.assertEqual(simulated.simulate(6, 0.1, 2).tells, 0.0)
+        with mock.patch.object(stats, "margin", return_value=0.0), mock.patch.object(comparing, "rank"):
+            self.assertGreater(simulated.simulate(6, 0.02, 6).claims, 0)
 
 
 class Rates(unittest.TestCase):

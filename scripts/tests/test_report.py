@@ -85,7 +85,7 @@ class Page(TreeCase):
         rows = re.findall(r'<tr class=""><td class="w">.*?</tr>', text)
         self.assertEqual([whole.name in rows[0], torn.name in rows[1], len(rows)], [True, True, 2])
         self.assertIn(f'href="{whole.name}/report.html"', rows[0])
-        self.assertRegex(rows[0], r'class="badge \w+">(VALID|WEAK|INVALID)<')
+        self.assertRegex(rows[0], r'class="badge \w+">(VALID|INVALID)<')
         self.assertRegex(rows[0], r"</span><br><code>scripts/apiary race [^<]*</code></td>", "no column of its own, a word wide on a phone")
         self.assertIn("unreadable", rows[1])
         self.assertIn("env.json", rows[1])
@@ -99,10 +99,11 @@ class Page(TreeCase):
         self.assertNotIn("tokio", history.split("</nav>")[-1], "only what decides over a change: ours")
 
     def test_the_history_says_why_a_mark_is_hollow_and_goes_in_equal_steps(self) -> None:
-        told = [{"name": f"2026010{day}", "word": word, "commit": "c"} for day, word in enumerate(("VALID", "WEAK", "VALID"))]
+        told = [{"name": f"2026010{day}", "word": word, "commit": "c", "kind": "bad" if word == "INVALID" else "good"}
+                for day, word in enumerate(("VALID", "INVALID", "VALID"))]
         found = {"hive": [(one, 50.0, 49.0, 51.0, 9) for one in told]}
         drawn = index_page.history_point(("successor", "", "one_cpu"), found)["drawn"]
-        self.assertRegex(drawn, 'class="hollow [^>]*><title>[^<]*, batch WEAK</title>')
+        self.assertRegex(drawn, 'class="hollow [^>]*><title>[^<]*, batch INVALID</title>')
         first, second, third = (float(x) for x in re.findall(r'<circle cx="([\d.]+)%"', drawn))
         self.assertAlmostEqual(second - first, third - second)
 
@@ -133,7 +134,7 @@ class Page(TreeCase):
         parser.feed(text)
         self.assertEqual(parser.open, [])
         for part in (
-            "Batch WEAK</b> Try 1 of this plan on this source. A batch has 5 rounds, 10 are the least that is published.",
+            "Batch VALID</b> Not for publication: a batch has 5 rounds, 10 are the least that is published.",
             "hive against",
             "Losses",
             "Ratios",

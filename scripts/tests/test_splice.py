@@ -134,15 +134,15 @@ class Race(TreeCase):
         apiary(self.root, "report", folder.name, "--splice", str(deeper))
         for linked in re.findall(r'(?:src="|srcset="|\]\()([^")]+)', deeper.read_text()):
             self.assertTrue((deeper.parent / linked).exists(), linked)
-        self.assertTrue(text.startswith("before\n<!-- race -->\n**Batch: VALID.**"), text)
+        self.assertTrue(text.startswith("before\n<!-- race -->\nTells 10 % at "), text)
         self.assertNotIn("Try 1", text, "of a first one that is VALID")
         self.assertTrue(text.endswith("<!-- /race -->\nafter\n"))
         plain = " ".join(text.split())
         for words in (
-            "The controls did what they must. hive beside its own copy: ", " equal; half of a 95 % interval is ", "seen at 2 of 2 points, called REGRESSED at 2",
+            " points, 5 % at ", " hive beside its own copy: ", " equal; half of a 95 % interval is ", "seen at 2 of 2 points, called REGRESSED at 2",
             "Time of hive over that of each peer. Faster and slower: the whole 95 % interval lies beyond the margin",
             "| hive against | faster | slower | unresolved |", "| onetbb | 0 | ", "**Where hive loses:** ", ", the worst: `", "] of onetbb",
-            "**To repeat it:** `scripts/apiary race --no-build", "rounds: 10", "Bold: slower; in parentheses: nothing is decided.",
+            "**To repeat it:** `scripts/apiary race --no-build", "rounds: 10", "Bold: slower; in parentheses: undecided.",
             "Source: not verified: ", f"(results/{folder.name}/summary.md)",
         ):
             self.assertIn(words, plain)
@@ -252,52 +252,46 @@ class Race(TreeCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("no whole result folder", done.stderr)
 
-    def test_too_few_rounds_are_weak_and_weak_needs_a_word(self) -> None:
+    def test_too_few_rounds_are_not_published(self) -> None:
         folder = self.folder("--rounds", "6")
         code, err, text = self.splice(folder)
         self.assertEqual((code, text), (2, PAGE), err)
-        for words in ("is WEAK", "6 rounds, 10 are the least", "--weak"):
+        for words in ("is VALID, and is not published", "6 rounds, 10 are the least"):
             self.assertIn(words, err)
         self.assertTrue((folder / "hist.csv").exists(), "what is refused is left alone")
-        report = (folder / "report.html").read_text()
-        code, err, text = self.splice(folder, "--weak")
-        self.assertEqual(code, 0, err)
-        self.assertIn("<!-- race -->\n**Batch: WEAK.** Try 1 of this plan on this source. A batch has 6 rounds", text)
-        self.assertIn("**Batch: WEAK.**", (folder / "summary.md").read_text())
-        self.assertIn("<b>Batch WEAK</b>", report)
+        self.assertIn("not for publication: a batch has 6 rounds", (folder / "summary.md").read_text())
+        self.assertIn("<b>Batch VALID</b> Not for publication", (folder / "report.html").read_text())
         self.assertEqual(apiary(self.root, "report", "--index").returncode, 0)
         listed = (self.root / "results" / "index.html").read_text()
-        self.assertRegex(listed, r'class="badge note">WEAK<')
+        self.assertRegex(listed, r'class="badge note">VALID<')
         self.assertIn("6 rounds, 10 are the least", listed)
 
     def test_the_first_line_says_which_try_it_is(self) -> None:
         """Of the same plan, programs and source: another number of rounds is another plan, and changed source another batch."""
-        first = self.folder("--rounds", "6").name
+        first = self.folder("--rounds", "10").name
         again = "--plan", str(self.root / "build" / "plan.toml"), *(word for name in self.named for word in ("--subject", name))
-        for words in (("--rounds", "5"), ("--rounds", "6"), ("--rounds", "6")):
+        for words in (("--rounds", "5"), ("--rounds", "10"), ("--rounds", "10")):
             self.assertEqual(self.race(*again, *words).returncode, 0)
         other, second, third = sorted(path for path in (self.root / "results").iterdir() if path.name != first)
         before = [repo.read_json(path / "env.json")["race"]["earlier"] for path in (other, second, third)]
         self.assertEqual(before, [[], [first], [first, second.name]])
         page = (third / "report.html").read_text()
-        code, err, text = self.splice(third, "--weak")
+        code, err, text = self.splice(third)
         self.assertEqual(code, 0, err)
         line = " ".join(text.partition("<!-- race -->")[2].split())
-        self.assertTrue(line.startswith(f"**Batch: WEAK.** Try 3 of this plan on this source, behind {first}, {second.name}. A batch"), line)
+        self.assertIn(f"Try 3 of this plan on this source, after {first}, {second.name}.", line)
         self.assertIn("Try 3 of this plan", (third / "summary.md").read_text().split("\n\n")[2])
         self.assertLess(page.index("Try 3 of this plan"), page.index("<section"))
         (self.root / "impl" / "apiary" / "new.hpp").write_text("// another source\n")
-        self.assertEqual(self.race(*again, "--rounds", "6").returncode, 0)
+        self.assertEqual(self.race(*again, "--rounds", "10").returncode, 0)
         newest = max((self.root / "results").iterdir())
         self.assertEqual(repo.read_json(newest / "env.json")["race"]["earlier"], [])
 
-    def test_an_invalid_batch_is_refused_whatever_is_said(self) -> None:
+    def test_an_invalid_batch_is_refused(self) -> None:
         folder = self.folder(hive={"behaviour": "odd_control"})
-        for more in ((), ("--weak",)):
-            code, err, text = self.splice(folder, *more)
-            self.assertEqual((code, text), (2, PAGE))
-            self.assertIn("is INVALID", err)
-        self.assertNotIn("or --weak", err)
+        code, err, text = self.splice(folder)
+        self.assertEqual((code, text), (2, PAGE))
+        self.assertIn("is INVALID", err)
 
     def test_a_page_without_marks_is_refused_and_nothing_is_done(self) -> None:
         folder = self.folder()
@@ -354,9 +348,9 @@ class Tries(unittest.TestCase):
                 repo.write_json(results / str(number) / "env.json", {"race": race})
             self.assertEqual(folders.earlier(self.env("second", "1" * 40), results), [])
 
-    def test_what_is_not_valid_says_which_try_it_is_or_that_nobody_knows(self) -> None:
-        found = comparing.Validity(comparing.WEAK, ("a reason",), (), ())
-        self.assertEqual(splice.batch_line({"race": {}}, found), "**Batch: WEAK.** Which try it is was not recorded. A reason.")
+    def test_the_first_line_says_how_fine_it_looks_and_which_try_it_is(self) -> None:
+        found = comparing.Validity(comparing.VALID, (), (), (), tells="tells 10 % at 3 of 4 points, 5 % at 1")
+        self.assertEqual(splice.batch_line({"race": {}}, found), "Tells 10 % at 3 of 4 points, 5 % at 1.")
         self.assertIn("Try 2 of this plan", splice.batch_line({"race": {"earlier": ["first"]}}, found))
 
 
@@ -400,15 +394,15 @@ class FirstPage(unittest.TestCase):
         for page, text in said.items():
             with self.subTest(page=page), read:
                 folder = REAL_ROOT / "results" / re.search(r"\[results/([\w-]+)\]", text)[1]
-                body, (report, ours) = splice.race(folder, page, weak=True)
+                body, (report, ours) = splice.race(folder, page)
                 self.assertEqual(text, body)
                 for theme in picture.THEMES:
                     drawn = html.render("matrix.svg", c=picture.COLOURS[theme], **picture.view(report, ours))
                     self.assertEqual((folder / picture.file(theme, ours, report.ours)).read_text(), drawn)
                 self.assertEqual((folder / "summary.md").read_text(), page_summary.markdown(page_data.load(folder)))
 
-    def test_its_batch_is_said_first(self) -> None:
-        self.assertRegex(self.TEXT, r"<!-- race -->\n\*\*Batch: (VALID|WEAK)\.\*\*")
+    def test_how_fine_its_batch_looks_is_said_first(self) -> None:
+        self.assertRegex(self.TEXT, r"<!-- race -->\nTells 10 % at \d+ of \d+ points, 5 % at \d+\.")
 
     def test_its_commands_of_apiary_parse_and_those_of_the_page_that_it_names(self) -> None:
         for text in (self.TEXT, (REAL_ROOT / "bench" / "README.md").read_text()):

@@ -15,13 +15,14 @@ from ..race.metrics import Metric
 Row = dict[str, str]
 Key = tuple[str, str, str]  # scenario, scenario_params, placement
 
-COARSE = 1.25  # a control slower than this does not qualify "+10 %"
+COARSE = 0.10  # a resolution wider than this does not tell the difference that people ask about
+BAD_LUCK = 0.01  # copies that differ are chance, unless chance makes so many less often than this
 
 FAILED = ("wrong", "crash", "hang", "malformed")  # a row did wrong work, or none
 
 NO_CONTROL, BORROWED, CONTROL_FAILED = "no_control", "borrowed_control", "control_failed"  # flags of what is claimed
 
-VALID, WEAK, INVALID, NONE = "VALID", "WEAK", "INVALID", "NO CONTROLS"
+VALID, INVALID, NONE = "VALID", "INVALID", "NO CONTROLS"
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Comparison:
     margin: float = stats.LEAST_MARGIN
     copied: str = ""  # whose A/A pair judges it; none: nothing does
     aa: float | None = None  # half-width of that pair
+    resolution: float | None = None  # the least difference that would have been told here; None: nothing is, for want of a copy
     verdict: str = stats.INCONCLUSIVE
     confirmed: str = ""
     p_bh: float | None = None
@@ -89,6 +91,12 @@ class Comparison:
     def claim(self) -> bool:
         """Gets a verdict."""
         return not self.control and not self.bare
+
+    @property
+    def coarse(self) -> bool:
+        """Claims nothing, and could not have told a tenth. (A difference that is wider than a coarse resolution is told all the
+        same: to leave it out would hide the largest losses.)"""
+        return self.claim and self.verdict == stats.INCONCLUSIVE and (self.resolution is None or self.resolution > COARSE)
 
 
 def good(rows: list[Row]) -> list[Row]:
@@ -254,11 +262,13 @@ def with_verdicts(found: list[Comparison], lined_up: set[str] = frozenset()) -> 
     """The margin comes from the program's own A/A pair at the same scenario, point and metric; and from the slow-down,
     where it was not seen. There nothing is equivalent either."""
     there = copies(found)
-    blind = next((one.found.half_width for one in found if unseen(one)), None)
+    slow = next(filter(tried, found), None)
+    blind = slow.found.half_width if slow and unseen(slow) else None
     for one in found:
         one.copied, lent = judge(one.pairing, there, lined_up)
         copy = there[one.copied].found if one.copied else None
         one.aa, one.margin = copy and copy.half_width, max(stats.margin(copy), 2 * (blind or 0.0))
+        one.resolution = copy and stats.resolution(one.margin, copy, slow and slow.found)
         word = stats.verdict_of_copy if one.pairing.kind == "aa" else stats.verdict
         one.verdict = word(one.found, one.margin, one.metric.better)
         if blind is not None and one.claim:
@@ -299,12 +309,18 @@ def to_row(one: Comparison, run_id: str) -> Row:
 
 @dataclass(frozen=True)
 class Validity:
-    """Whether the controls did what they must, and what they did."""
+    """Whether the controls of a batch tell the truth, what else keeps it from being published, and how fine it looks."""
 
     word: str
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...]  # of INVALID, or of NO CONTROLS
     aa: tuple[Comparison, ...]
     slow10: tuple[Comparison, ...]
+    bars: tuple[str, ...] = ()  # what is VALID is published only without any (verdict.py)
+    tells: str = ""
+
+    @property
+    def published(self) -> bool:
+        return self.word == VALID and not self.bars
 
 
 def words_of(params: str) -> str:
@@ -358,49 +374,54 @@ def equal_text(aa: tuple[Comparison, ...] | list[Comparison]) -> str:
     return f"{len(judged) - sum(map(differs, judged))} of {len(judged)} equal{few}"
 
 
-def unjudged(comparisons: list[Comparison]) -> list[str]:
-    """What was decided without a control of its own, or not decided for want of one."""
-    claims = [one for one in comparisons if one.claim]
-    lacking = dict.fromkeys((one.ours, place_name(one)) for one in claims if NO_CONTROL in one.flags)
-    borrowed = dict.fromkeys((one.ours, one.copied) for one in claims if BORROWED in one.flags)
-    return [
-        *(f"no A/A pair of {ours} in {place}: nothing is decided of it there" for ours, place in lacking),
-        *(f"no copy of {ours} raced: that of {copied} judges it" for ours, copied in borrowed),
-    ]
-
-
 def validity(comparisons: list[Comparison]) -> Validity:
     """What the controls say; the verdict of a batch (verdict.py) begins with it.
-    INVALID: A/A pairs differ at more than a quarter of the points, or the built-in slow-down was seen nowhere.
-    WEAK: some pair differs, or a candidate has none, or some slow-down is not seen or only within the margin, too coarse,
-    or in too few rounds.
-    Of the controls of what gates; the others speak of their own points alone."""
+    INVALID: all A/A pairs differ, or more of them than chance allows, or the built-in slow-down is not seen at more than a quarter of the
+    pinned points, or, where nothing is pinned, anywhere. Of the controls of what gates, if anything does, by what each point is
+    known by. What one point could not tell is that point's matter: its resolution says so."""
     judging = gating(comparisons)
     aa, slow = (tuple(one for one in judging if one.pairing.kind == kind) for kind in ("aa", "slow10"))
     if not aa:
         return Validity(NONE, ("no A/A pair was run",), aa, slow)
-    failed, judged = list(filter(differs, aa)), list(filter(tried, slow))
-    reasons = [f"A/A differs: {one.other} in {place_name(one)} {one.metric.what} ×{one.found.ratio:.3f}: nothing is decided there"
-               for one in failed]
-    reasons += unjudged(judging)
-    for one in judged:
-        if one.verdict != stats.REGRESSED:
-            how = "is seen, but not beyond the margin" if seen(one) else "is not seen"
-            reasons.append(f"the built-in +10 % {how}: {place_name(one)} ×{one.found.ratio:.3f} [{one.found.lo:.3f}, "
-                           f"{one.found.hi:.3f}]: differences under {100 * one.margin:.1f} % decide nothing there")
-    void, points = ({(one.key, one.other) for one in some} for some in (failed, aa))
-    if 4 * len(void) > len(points) or (judged and not any(map(seen, judged))):
-        return Validity(INVALID, tuple(reasons), aa, slow)
-    for one in slow:
-        if one.found.ratio > COARSE:
-            reasons.append(f"the built-in slow-down came out as ×{one.found.ratio:.2f} in {place_name(one)}: nothing shows that "
-                           "10 % would be seen")
-    controlled = {one.key for one in slow}
-    uncontrolled = dict.fromkeys(place_name(one) for one in aa if slow and one.metric.gates and one.key not in controlled)
-    reasons += [f"no slow-down could be calibrated in {name}: nothing shows that 10 % would be seen" for name in uncontrolled]
-    if not reasons and (not slow or any(one.found.n < stats.LEAST_PAIRS for one in aa + slow)):
-        reasons.append("too few rounds, or no slow-down control, to qualify the batch")
-    return Validity(WEAK if reasons else VALID, tuple(reasons), aa, slow)
+    pairs = list(filter(known_by, aa)) or aa
+    failed, asked = list(filter(differs, pairs)), list(filter(tried, slow))
+    missed, some = list(filter(unseen, asked)), 4 if any(one.metric.gates for one in asked) else 1
+    reasons = []
+    if failed and (len(failed) == len(pairs) or chance_of(len(failed), len(pairs)) < BAD_LUCK):
+        first, more = failed[0], f", and {len(failed) - 1} more" if len(failed) > 1 else ""
+        reasons.append(f"{len(failed)} of {len(pairs)} A/A pairs differ, more than chance allows: {first.other} in {place_name(first)} "
+                       f"{first.metric.what} ×{first.found.ratio:.3f}{more}")
+    if missed and (some * len(missed) > len(asked) or len(missed) == len(asked)):
+        first, more = missed[0], f", and {len(missed) - 1} more" if len(missed) > 1 else ""
+        reasons.append(f"the built-in slow-down is not seen at {len(missed)} of {len(asked)} points: "
+                       f"{place_name(first)} {first.times}{more}")
+    return Validity(INVALID if reasons else VALID, tuple(reasons), aa, slow, tells=tells(comparisons))
+
+
+def chance_of(failed: int, pairs: int) -> float:
+    """How often equal copies differ at so many of so many pairs, or more: an interval of 95 % leaves 1 out once in twenty."""
+    once = 1 - stats.CONFIDENCE
+    return math.fsum(math.comb(pairs, k) * once**k * (1 - once) ** (pairs - k) for k in range(failed, pairs + 1))
+
+
+def known_by(one: Comparison) -> bool:
+    """Whether it is of the figure that its point is known by."""
+    metric = scenarios.known_by(one.key[0], one.key[2])
+    return metric is not None and one.metric.column == metric.column
+
+
+def tells(comparisons: list[Comparison]) -> str:
+    """How fine a batch looks: at how many points, by what each is known by, it could have told a tenth, and a twentieth. A point at
+    which a pair differs, or without one, tells nothing."""
+    there: dict[tuple[Key, str], float] = {}
+    for one in comparisons:
+        if one.claim and known_by(one):
+            void = one.resolution is None or CONTROL_FAILED in one.flags
+            there[one.key, one.ours] = math.inf if void else one.resolution
+    if not there:
+        return ""
+    fine, finer = (sum(value <= bound for value in there.values()) for bound in (COARSE, COARSE / 2))
+    return f"tells {100 * COARSE:.0f} % at {fine} of {len(there)} points, {50 * COARSE:.0f} % at {finer}"
 
 
 def cost_beside(one: Comparison, comparisons: list[Comparison]) -> Comparison | None:

@@ -13,8 +13,8 @@ from . import comparing, summary
 from .comparing import Comparison
 
 LEGEND = (
-    "Faster and slower: the whole 95 % interval lies beyond the margin of the controls; all else is unresolved. "
-    "Bold: slower; in parentheses: nothing is decided."
+    "Faster, slower: the whole 95 % interval is beyond the controls' margin. After it: the least that could have been told. "
+    "Bold: slower; in parentheses: undecided."
 )
 OVERLOADED = " Overloaded: the load was not carried in time."
 
@@ -96,8 +96,9 @@ def where(one: Comparison) -> str:
 
 def end(one: Comparison) -> str:
     """Bold where the other is faster, in parentheses where nothing is decided, as in the table point by point."""
-    shown = {stats.REGRESSED: f"**×{one.times}**", stats.IMPROVED: f"×{one.times}"}
-    return f"{shown.get(one.verdict, f'×{one.times}' if one.bare else f'(×{one.times})')} {where(one)}"
+    told = f"×{one.times}" if one.bare else f"×{one.times} {summary.tells(one)}"
+    shown = {stats.REGRESSED: f"**{told}**", stats.IMPROVED: told}
+    return f"{shown.get(one.verdict, told if one.bare else f'({told})')} {where(one)}"
 
 
 def ends(found: Outcome) -> list[str]:

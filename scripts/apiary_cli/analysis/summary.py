@@ -134,6 +134,8 @@ def bare_lines(rows: list[dict[str, str]], comparisons: list[Comparison]) -> lis
 
 def control_lines(found: Validity) -> list[str]:
     lines = [f"Batch: {found.word}", *(f"  {reason}" for reason in found.reasons)]
+    lines += [f"  not for publication: {bar}" for bar in found.bars]
+    lines += [f"  {found.tells}"] if found.tells else []
     if found.aa:
         widest = max(found.aa, key=lambda one: one.found.half_width)
         where = f"{comparing.place_name(widest)}, {widest.metric.what}"
@@ -168,13 +170,11 @@ def trust_lines(race: dict) -> list[str]:
     return [f"{line} (bench/contract/TRUST.md)", *(f"{one['subject']}, {one['scenario']}: {one['found']}" for one in found)]
 
 
-def try_line(race: dict, word: str) -> str:
-    """Which try of this batch it is, by the folders that were there (race/folder.py: earlier): of a first one that is VALID there is
-    nothing to say, and an older folder has no record."""
-    before = race.get("earlier")
-    if before is None or (not before and word == comparing.VALID):
-        return ""
-    return f"Try {len(before) + 1} of this plan on this source" + (f", behind {', '.join(before)}" if before else "")
+def try_line(race: dict) -> str:
+    """Which try of this batch it is, by the folders that were there (race/folder.py: earlier). Of a first one there is nothing to
+    say, and an older folder has no record."""
+    before = race.get("earlier") or []
+    return f"Try {len(before) + 1} of this plan on this source, after {', '.join(before)}" if before else ""
 
 
 def machine(env: dict) -> str:
@@ -220,9 +220,23 @@ def unverified_line(rows: list[dict[str, str]]) -> str:
     return f"checks too long to compute here: {found} of {len(rows)} rows, held to other subjects' alone" if found else ""
 
 
+def tells(one: Comparison) -> str:
+    """The least difference that this comparison could have told."""
+    if one.resolution is None:
+        return "nothing"
+    if one.resolution >= 1:
+        return f"×{1 + one.resolution:.1f}"
+    return f"{100 * one.resolution:.{int(one.resolution < 0.0995)}f} %"
+
+
 def comparison_table(comparisons: list[Comparison]) -> list[str]:
-    return markdown(["scenario", "metric", "candidate / baseline", "ratio [95 %]", "pairs", "margin", "verdict"], (
-        [comparing.place_name(one), one.metric.what, f"{one.ours} / {one.other}", ratio_text(one), one.found.n,
-         f"{100 * one.margin:.1f} %", one.verdict + (f" ({', '.join(one.flags)})" if one.flags else "")]
-        for one in comparisons
-    ))
+    """Point by point; apart, what claims nothing and could not have told a tenth."""
+    def table(rows: list[Comparison]) -> list[str]:
+        return markdown(["scenario", "metric", "candidate / baseline", "ratio [95 %]", "pairs", "tells:n", "verdict"], (
+            [comparing.place_name(one), one.metric.what, f"{one.ours} / {one.other}", ratio_text(one), one.found.n,
+             tells(one), one.verdict + (f" ({', '.join(one.flags)})" if one.flags else "")]
+            for one in rows
+        ))
+    coarse = [one for one in comparisons if one.coarse]
+    apart = ["", f"**Cannot tell {100 * comparing.COARSE:.0f} %**, and claims nothing:", "", *table(coarse)] if coarse else []
+    return [*table([one for one in comparisons if not one.coarse]), *apart]

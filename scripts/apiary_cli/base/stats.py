@@ -127,6 +127,14 @@ def margin(copy: Estimate | None) -> float:
     return max(LEAST_MARGIN, 2 * copy.half_width, math.expm1(abs(copy.log_ratio) + copy.log_half_width))
 
 
+def resolution(m: float, copy: Estimate, slow: Estimate | None) -> float:
+    """The least difference that would have been told at margin m: one whose interval, as wide as that of the A/A pair or of the
+    built-in slow-down, lies beyond m. A slow-down that was not told itself says so: no less than it may have been."""
+    noise = max([copy.log_half_width, *([slow.log_half_width] if slow else [])])
+    least = math.log1p(m) + noise
+    return math.expm1(max(least, slow.log_hi) if slow and slow.log_lo <= math.log1p(m) else least)
+
+
 def copy_differs(found: Estimate) -> bool:
     """THE test of an A/A pair, by nothing but itself: its whole interval excludes 1, and its estimate is more than 3 % away."""
     excludes = found.log_lo > 0 or found.log_hi < 0

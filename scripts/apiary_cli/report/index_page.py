@@ -13,7 +13,6 @@ from ..race import folder as folders, metrics
 from ..analysis import comparing, summary, verdict
 from . import html, svg
 
-KIND = {comparing.VALID: "good", comparing.INVALID: "bad"}
 EMPTY = dict.fromkeys(("page", "what", "rounds", "commit", "machine", "why"), "")
 
 
@@ -26,11 +25,10 @@ def of_race(folder: Path, history: dict) -> dict:
     except Fault as fault:
         return told | {"word": "unreadable", "why": fault.cause or fault.seen}
     race, found = env["race"], verdict.of(env, rows, comparisons)
-    more = f"and {len(found.reasons) - 1} more" if len(found.reasons) > 1 else ""
     told |= {
         "what": str(race.get("command") or f"plan {race.get('plan')}"), "rounds": summary.rounds_line(race),
-        "commit": summary.commit(race), "machine": summary.machine(env), "word": found.word, "kind": KIND.get(found.word, "note"),
-        "why": "; ".join(filter(None, (summary.try_line(race, found.word), *found.reasons[:1], more))),
+        "commit": summary.commit(race), "machine": summary.machine(env), "word": found.word, "kind": "good" if found.published else "bad" if found.word == comparing.INVALID else "note",
+        "why": ". ".join(filter(None, (summary.try_line(race), verdict.why(found)))),
     }
     if (folder / "compare.csv").exists():  # a race; in a sweep or an ablation the arms are settings
         gated(told, rows, history)
@@ -55,7 +53,7 @@ def history_point(key: comparing.Key, subjects: dict) -> dict:
     marks, rows = {}, []
     for subject, found in sorted(subjects.items()):
         marks[subject] = [
-            svg.Mark(names.index(told["name"]) + 1, median, low, high, told["word"] != comparing.VALID, f"batch {told['word']}")
+            svg.Mark(names.index(told["name"]) + 1, median, low, high, told["kind"] != "good", f"batch {told['word']}")
             for told, median, low, high, _ in found
         ]
         rows += [

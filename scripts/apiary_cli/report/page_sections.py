@@ -43,9 +43,9 @@ def grouped(named: list) -> list[str]:
 def batch(report: Report) -> dict:
     """The first line: whether any of it may be believed."""
     found = report.validity
-    kind = {comparing.VALID: "good", comparing.INVALID: "bad"}.get(found.word, "note")
+    kind = "good" if found.published else "bad" if found.word == comparing.INVALID else "note"
     text = ("No figure below decides anything. " if kind == "bad" else "") + verdict.why(found)
-    tried = summary.try_line(report.race, found.word)
+    tried = summary.try_line(report.race)
     return {"kind": kind, "word": found.word, "text": f"{tried}. {text}" if tried else text, "controls": bool(found.aa or found.slow10)}
 
 
@@ -143,7 +143,8 @@ def left_out(one: Comparison) -> str:
 
 
 def forest_row(report: Report, one: Comparison, scale: svg.LogScale) -> tuple:
-    """The comparison, the class and the words of its verdict, what was left out, the badge of its source, the drawing."""
+    """The comparison, the class and the words of its verdict, what was left out, what it could have told, the badge of its source,
+    the drawing."""
     why_not = next((why for flag, why in UNDECIDED.items() if flag in one.flags), None)
     cls = CLASS[one.verdict] + (" unranked" if why_not else "")
     words = why_not or (SPENT if one.metric.spent else WORDS)[one.verdict].format(c=one.ours, b=one.other)
@@ -153,7 +154,7 @@ def forest_row(report: Report, one: Comparison, scale: svg.LogScale) -> tuple:
     label = f"{one.ours} over {one.other}, {place(one.key)}, {one.metric.what}"
     pairs = [a / b for a, b in one.pairs]
     drawn = svg.forest_row(scale, one.found.ratio, one.found.lo, one.found.hi, one.margin, pairs, cls, label)
-    return one, cls, words, left_out(one), badge(report, one.ours), raw(drawn)
+    return one, cls, words, left_out(one), summary.tells(one), badge(report, one.ours), raw(drawn)
 
 
 def forest_of(report: Report, comparisons: list[Comparison], left: str, right: str) -> list[dict]:
@@ -168,8 +169,10 @@ def forest_of(report: Report, comparisons: list[Comparison], left: str, right: s
 
 
 def forest(report: Report) -> str:
-    """Ratios with intervals and the margin band."""
-    return macro("ratios", forest_of(report, report.claims, f"{in_prose(report.ours)} takes less", "the other takes less"))
+    """Ratios with intervals and the margin band; apart, what claims nothing and could not have told a tenth."""
+    fine, coarse = ([one for one in report.claims if one.coarse is so] for so in (False, True))
+    ends = f"{in_prose(report.ours)} takes less", "the other takes less"
+    return macro("ratios", forest_of(report, fine, *ends), forest_of(report, coarse, *ends))
 
 
 def controls(report: Report) -> str:

@@ -35,6 +35,6 @@ def markdown(report: Report) -> str:
         ("Point by point", matrix.of(comparisons, rows)),
         ("Comparisons", summary.comparison_table(comparisons)),
     ]
-    tried = summary.try_line(report.race, report.validity.word)
+    tried = summary.try_line(report.race)
     return render("summary.md", env=report.env, race=RACE | report.race, workers=summary.workers_line(rows), batch=report.validity.word,
                   tried=tried, sections=parts)

@@ -35,16 +35,16 @@ def between(text: str, name: str, body: str, where: str) -> str:
     return f"{text[: text.index(start)]}{start}\n{body.rstrip()}\n{text[text.index(end) :]}"
 
 
-def into(path: Path, folder: Path, weak: bool = False) -> str:
+def into(path: Path, folder: Path) -> str:
     """Splice what `folder` holds into the page `path`; returns the name of the marks. A race that its controls do not
-    carry is refused: INVALID always, anything else short of VALID unless `weak`."""
+    carry is refused."""
     drawn = None
     if (folder / "qualify.csv").exists():
         name, body = qualify(folder)
     elif (folder / "ablation.csv").exists():
-        name, body = "ablation", ablated(folder, weak)
+        name, body = "ablation", ablated(folder)
     else:
-        name, (body, drawn) = "race", race(folder, path, weak)
+        name, (body, drawn) = "race", race(folder, path)
     try:
         text = path.read_text()
     except OSError as error:
@@ -75,7 +75,7 @@ def record(folder: Path, verb: str, *others: str) -> dict:
 # ------------------------------------------------------------------------------------------------- a race
 
 
-def race(folder: Path, page: Path, weak: bool = False) -> tuple[str, tuple[Report, list[str]]]:
+def race(folder: Path, page: Path) -> tuple[str, tuple[Report, list[str]]]:
     """The text; and of which report, and which of ours, its drawing is."""
     if not tables.stored(folder / "rows.csv") or not (folder / "env.json").exists():
         raise Fault(f"{folder.name} is no race", "rows.csv or env.json is absent", "scripts/apiary race leaves one", USAGE)
@@ -85,7 +85,7 @@ def race(folder: Path, page: Path, weak: bool = False) -> tuple[str, tuple[Repor
     every = sorted({one.ours for one in report.claims})
     if not every:
         raise Fault(f"{folder.name} compares nothing", "no pair of subjects was raced", "", USAGE)
-    refuse_unborne(folder, report.validity, weak)
+    refuse_unborne(folder, report.validity)
     room = page.resolve().parent.name in every
     ours = [page.resolve().parent.name] if room else every
     told = [one for one in report.claims if one.ours in ours]
@@ -114,17 +114,16 @@ def filled(text: str, begin: str = "") -> str:
 
 
 def batch_line(env: dict, found: Validity) -> str:
-    """The first line of what is published: the verdict, which try it is, and why. What is not VALID always says which."""
-    unknown = "" if found.word == comparing.VALID else "Which try it is was not recorded"
-    tried = summary.try_line(env["race"], found.word) or unknown
-    return " ".join(filter(None, (f"**Batch: {found.word}.**", tried and f"{tried}.", verdict.why(found))))
+    """The first line of what is published: how fine it looks, and which try it is. Only what is VALID is published."""
+    tried = summary.try_line(env["race"])
+    return " ".join(filter(None, (verdict.why(found), tried and f"{tried}.")))
 
 
-def refuse_unborne(folder: Path, found: Validity, weak: bool) -> None:
-    """What the controls do not carry is not published; a WEAK batch is where that is asked for."""
-    if found.word == comparing.INVALID or (found.word != comparing.VALID and not weak):
-        remedy = "race again on a quieter machine" + ("" if found.word == comparing.INVALID else ", or --weak: the page says so first")
-        raise Fault(f"{folder.name} is {found.word}", "; ".join(found.reasons[:3]), remedy, USAGE)
+def refuse_unborne(folder: Path, found: Validity) -> None:
+    """What the controls do not carry is not published, nor what has too few rounds, or a red finding."""
+    if not found.published:
+        raise Fault(f"{folder.name} is {found.word}, and is not published", "; ".join([*found.reasons, *found.bars][:3]),
+                    "race again, with enough rounds, on a quieter machine", USAGE)
 
 
 def lost(told: list[Comparison], ours: list[str], room: bool) -> str:
@@ -164,11 +163,11 @@ def controls(comparisons: list[Comparison]) -> str:
 # ---------------------------------------------------------------------------------------------- an ablation
 
 
-def ablated(folder: Path, weak: bool = False) -> str:
+def ablated(folder: Path) -> str:
     """Its verdict first, then the table, rule by rule."""
     env, rows = record(folder, "tune --ablate", "rows.csv"), tables.read(folder / "rows.csv", tables.ROWS)
     found = verdict.poorest(verdict.of_sweep(env, rows))
-    refuse_unborne(folder, found, weak)
+    refuse_unborne(folder, found)
     told = [batch_line(env, found), ablation.LEGEND]
     last = f"{preamble(env)}. {summary.rounds_line(env['race'])}. Every figure: `results/{folder.name}/ablation.csv`."
     shown = ablation.table(tables.read(folder / "ablation.csv", ablation.COLUMNS))

@@ -72,10 +72,10 @@ def table_row(place: str, what: str, found: stats.Estimate, margin: float, verdi
 
 
 def heed(path: Path, found: comparing.Validity, code: int) -> None:
-    """What its controls say of a folder holds wherever its rows are read: INVALID decides nothing, and WEAK is said."""
+    """What its controls say of a folder holds wherever its rows are read: INVALID decides nothing."""
     if found.word == comparing.INVALID:
         raise Fault(f"{path.name} is INVALID", "; ".join(found.reasons[:3]), "race it again on a quieter machine", code)
-    if found.word != comparing.VALID:
+    if not found.published:
         warn(f"{path.name} is {found.word}: {verdict.why(found)}")
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import time
 from pathlib import Path
 
 from ..base import argument_kinds, json_result, repo
-from ..base.errors import HARNESS, INCORRECT
-from ..base.say import Progress, duration, heading, say
+from ..base.errors import Fault, HARNESS, INCORRECT, USAGE
+from ..base.say import Progress, duration, heading, say, table
 from ..race import folder, plans, rounds, subjects, tables
-from ..analysis import comparing, qualification
+from ..analysis import comparing, qualification, simulated
 from ..analysis.qualification import PAIRS, SLOW, Trial
 from . import entrants, race
 
@@ -21,6 +22,7 @@ processes, shuffled rounds, the margin from an A/A pair of the same batch. Three
 copies must not differ; copies with a built-in slow-down of 5 % and 10 % should be seen. Prints, with
 95 % intervals, the rate of false alarms and the rate of detection. One CPU is qualified, as compare
 gates; --placement free by itself.
+--simulate tries the rules of verdicts instead, on made-up races of equal programs, and races nothing.
 
 writes:  results/DATE-HOST/ with qualify.csv (a line for each comparison), rows.csv, env.json, summary.md;
          report --splice puts what was found into a page
@@ -42,6 +44,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="of a block (default 5, as compare does; free: 20, as publish)")
     parser.add_argument("--limit", type=argument_kinds.minutes, metavar="MINUTES", help="no further batch begins after this")
     parser.add_argument("--seed", type=argument_kinds.seed, help="of order and padding (default: random, recorded)")
+    parser.add_argument("--simulate", type=argument_kinds.count, metavar="N",
+                        help="N made-up batches of each size and noise: how often is something false claimed?")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is, if it is of this source")
 
 
@@ -103,8 +107,25 @@ def perform(args: argparse.Namespace, subject: subjects.Subject) -> tuple[Path, 
     return repo.RESULTS / run_id, trials, bool(comparing.incorrect(state.rows))
 
 
+SIZES, NOISES = (6, 14, 30), (0.02, 0.05, 0.1, 0.2)
+
+
+def simulate(args: argparse.Namespace) -> int:
+    """The rules on made-up races, and nothing raced."""
+    if argument_kinds.besides(args, arguments, "simulate"):
+        raise Fault("--simulate makes its races up", "it takes no other option", "leave the rest away", USAGE)
+    found = [simulated.simulate(points, noise, args.simulate) for points in SIZES for noise in NOISES]
+    say(table(["points:n", "noise of a run:n", "tell 10 %:n", "INVALID:n", "claim something false:n", "false claims:n"], [
+        [one.points, f"{100 * one.noise:.0f} %", f"{100 * one.tells:.0f} %", f"{one.invalid} of {one.batches}",
+         f"{one.claiming} of {one.batches - one.invalid}", one.claims] for one in found]))
+    json_result.note(simulated=[dataclasses.asdict(one) for one in found])
+    return 0
+
+
 def run(args: argparse.Namespace) -> int:
     started = time.monotonic()
+    if args.simulate:
+        return simulate(args)
     where, trials, wrong = perform(args, entrants.only(args))
     heading("result")
     say(*qualification.lines(trials))

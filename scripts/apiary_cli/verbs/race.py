@@ -341,7 +341,8 @@ def describe(race: rounds.Race, plan: plans.Plan, command: str, wrong: list[str]
 def found_in(outcome: Outcome) -> Report:
     """The report of the race; its findings are told, and everything is noted for --json."""
     read, batch = outcome.report, outcome.report.validity
-    outcome.note(folder=str(repo.shown(outcome.folder)), batch=batch.word, reasons=list(batch.reasons),
+    outcome.note(folder=str(repo.shown(outcome.folder)), batch=batch.word, reasons=list(batch.reasons), published=batch.published,
+                 bars=list(batch.bars), tells=batch.tells,
                  findings=[{"line": one.line, "red": one.red} for one in read.findings], failures=failures(read),
                  comparisons=[comparing.to_row(one, read.env["run_id"]) for one in read.comparisons])
     say(*(colour(one.line, "red" if one.red else "yellow") for one in read.findings))

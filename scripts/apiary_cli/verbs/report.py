@@ -26,8 +26,8 @@ loss), a qualification between <!-- qualify --> and <!-- /qualify --> (METHODOLO
 one_cpu), an ablation between <!-- ablation --> and <!-- /ablation --> (impl/apiary/workers/README.md). Of the
 folder remains what git keeps: rows.csv, hist.csv, micro.json and startup.json compressed (.xz), its proof record
 in results/proofs/, and no report.html, which `report` makes again.
-Refused are: a page without the marks; an INVALID batch; a WEAK one (or of fewer than 10 rounds) unless --weak is
-given. The page's first line tells the verdict.
+Refused are: a page without the marks; a batch that is INVALID, has fewer than 10 rounds, or a red finding. The
+page's first line says how small a difference the batch could have told, at how many points.
 
 With --index: results/index.html, a list of the folders with their verdicts, and results/history.html,
 each gated figure over the folders' commits, for any static host (.github/workflows/pages.yml puts
@@ -41,7 +41,6 @@ takes:   a few seconds"""
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", nargs="?", metavar="DIR", help="the result folder (default: the newest)")
     parser.add_argument("--splice", metavar="FILE", help="write what it says between the marks of this page")
-    parser.add_argument("--weak", action="store_true", help="splice a WEAK batch, too; the page says so first")
     parser.add_argument("--index", action="store_true", help="write results/index.html and results/history.html, and nothing else")
 
 
@@ -94,11 +93,9 @@ def run(args: argparse.Namespace) -> int:
             raise Fault("--index lists every folder", "with it no folder is chosen, and no page spliced", "leave the rest away", USAGE)
         say(f"list: {repo.shown(index_page.write())}")
         return 0
-    if args.weak and not args.splice:
-        raise Fault("--weak without --splice", "a report is made of any batch, and says what it is", "--splice FILE --weak publishes it", USAGE)
     folder = find(args.dir)
     if args.splice:
-        name = splice.into(Path(args.splice), folder, args.weak)
+        name = splice.into(Path(args.splice), folder)
         shelf.publish(folder)
         say(f"{args.splice}: what stands between <!-- {name} --> and <!-- /{name} --> is that of {folder.name}")
         return 0
