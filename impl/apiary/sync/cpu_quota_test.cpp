@@ -1,15 +1,41 @@
 // default_workers and the quota, over made-up trees of control groups.
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include <apiary/sync/processors.hpp>
+
+namespace cpu_quota_test {
+namespace {
+thread_local bool masks_are_too_small = false;
+}
+}  // namespace cpu_quota_test
+
+// In place of the C library's: it refuses, as the kernel does where a machine has more processors than a mask has bits.
+extern "C" int sched_getaffinity(pid_t thread, size_t bytes, cpu_set_t* mask) noexcept {
+    if (cpu_quota_test::masks_are_too_small) {
+        errno = EINVAL;
+        return -1;
+    }
+    std::memset(mask, 0, bytes);  // the kernel writes as many bytes as it has processors for
+    const long done = ::syscall(SYS_sched_getaffinity, thread, bytes, mask);
+    return done < 0 ? -1 : 0;
+}
 
 namespace cpu_quota_test {
 namespace {
@@ -90,6 +116,8 @@ const quota_case cases[] = {
      {{"a b\\c/app/cpu.max", "200000 100000\n"}}, 2},
     {"v2, escapes that are none", "0::/app\n", "36 31 0:29 / @/a\\900\\090\\009\\ rw - cgroup2 cgroup rw\n",
      {{"a\\900\\090\\009\\/app/cpu.max", "200000 100000\n"}}, 2},
+    {"v2, three digits that no backslash makes an escape", "0::/app\n",
+     "36 31 0:29 / @/pod101 rw - cgroup2 cgroup rw\n", {{"pod101/app/cpu.max", "200000 100000\n"}}, 2},
     {"v2, among other mounts", "0::/app\n", disk + v2 + disk, {{"v2/app/cpu.max", "200000 100000\n"}}, 2},
     {"v1", "4:memory:/m\n2:cpu:/app\n", v1,
      {{"cpu/app/cpu.cfs_quota_us", "350000\n"}, {"cpu/app/cpu.cfs_period_us", "100000\n"}}, 4},
@@ -98,6 +126,12 @@ const quota_case cases[] = {
      "33 31 0:31 / @/set rw - cgroup cgroup rw,cpuset\n32 31 0:30 / @/both rw - cgroup cgroup rw,cpuacct,cpu\n",
      {{"both/app/cpu.cfs_quota_us", "200000\n"}, {"both/app/cpu.cfs_period_us", "100000\n"},
       {"set/app/cpu.cfs_quota_us", "100000\n"}, {"set/app/cpu.cfs_period_us", "100000\n"}}, 2},
+    {"v1, a source that is named like a controller", "2:cpu:/app\n",
+     "33 31 0:31 / @/set rw - cgroup a,cpu,b rw,cpuset\n" + v1,
+     {{"cpu/app/cpu.cfs_quota_us", "200000\n"}, {"cpu/app/cpu.cfs_period_us", "100000\n"},
+      {"set/app/cpu.cfs_quota_us", "100000\n"}, {"set/app/cpu.cfs_period_us", "100000\n"}}, 2},
+    {"v1, numbers of one byte, the least there are", "2:cpu:/app\n", v1,
+     {{"cpu/app/cpu.cfs_quota_us", "1"}, {"cpu/app/cpu.cfs_period_us", "1"}}, 1},
     {"v1, the group above has less", "2:cpu:/pod/app\n", v1,
      {{"cpu/pod/cpu.cfs_quota_us", "100000\n"}, {"cpu/pod/cpu.cfs_period_us", "100000\n"},
       {"cpu/pod/app/cpu.cfs_quota_us", "800000\n"}, {"cpu/pod/app/cpu.cfs_period_us", "100000\n"}}, 1},
@@ -114,6 +148,10 @@ const quota_case cases[] = {
      {{"usual/cpu/app/cpu.cfs_quota_us", "200000\n"}, {"usual/cpu/app/cpu.cfs_period_us", "100000\n"}}, 2},
     {"no groups", "", v2, {{"v2/cpu.max", "100000 100000\n"}}, 0},
     {"groups that are none", "what\n0:\n::\n7:cpu:relative\n\n", v2 + v1, {{"v2/cpu.max", "100000 100000\n"}}, 0},
+    {"groups of no hierarchy: of v2 a number and a controller are wrong", "0:memory:/app\n3::/app\n", v2,
+     {{"v2/app/cpu.max", "100000 100000\n"}}, 0},
+    {"a mount without a place before a good one", "0::/app\n", "36 31 0:29 /  - cgroup2 cgroup rw\n" + v2,
+     {{"v2/app/cpu.max", "300000 100000\n"}}, 3},
     {"mounts that are none", "0::/app\n",
      "36\n36 31 0:29 /\n- cgroup2\n36 31 0:29 / @/v2 rw\n\n", {{"v2/app/cpu.max", "100000 100000\n"}}, 0},
     {"a folder for a file", "0::/app\n", v2, {{"v2/app/cpu.max", "a folder"}}, 0},
@@ -122,6 +160,7 @@ const quota_case cases[] = {
     {"no period", "0::/app\n", v2, {{"v2/app/cpu.max", "200000\n"}}, 0},
     {"a period of nothing", "0::/app\n", v2, {{"v2/app/cpu.max", "200000 0\n"}}, 0},
     {"a period below nothing", "0::/app\n", v2, {{"v2/app/cpu.max", "200000 -100000\n"}}, 0},
+    {"a quota below nothing", "0::/app\n", v2, {{"v2/app/cpu.max", "-200000 100000\n"}}, 0},
     {"beyond all numbers", "0::/app\n", v2, {{"v2/app/cpu.max", "99999999999999999999 1\n"}}, 0},
     {"the largest number", "0::/app\n", v2, {{"v2/app/cpu.max", "9223372036854775807 2\n"}}, 4611686018427387904ULL},
     {"garbage below a good one", "0::/pod/app\n", v2,
@@ -133,6 +172,36 @@ TEST(cpu_quota, is_the_smallest_of_the_group_and_those_above_it_rounded_up) {
         const made_up_tree tree(c.groups, c.mounts, c.files);
         EXPECT_EQ(apiary::cpu_quota(tree.places()), c.quota) << c.what;
     }
+}
+
+// A view of a part of a text: what stands after it is no part of the path.
+TEST(cpu_quota, takes_an_escape_for_one_if_all_of_it_is_there) {
+    const std::string_view text = "\\101\\040b\\107{\\0.0\\.00";
+    EXPECT_EQ(apiary::detail::unescaped(text), "A bG{\\0.0\\.00");
+    EXPECT_EQ(apiary::detail::unescaped(text.substr(0, 4)), "A");
+    EXPECT_EQ(apiary::detail::unescaped(text.substr(0, 3)), "\\10");
+    EXPECT_EQ(apiary::detail::unescaped(text.substr(0, 2)), "\\1");
+    EXPECT_EQ(apiary::detail::unescaped(text.substr(0, 1)), "\\");
+}
+
+// An earlier call was interrupted, and left its number: that says nothing of a read that comes to the end.
+TEST(cpu_quota, reads_a_file_to_its_end_and_once) {
+    const made_up_tree tree("0::/app\n", v2, {{"v2/app/cpu.max", "200000 100000\n"}});
+    errno = EINTR;
+    EXPECT_EQ(apiary::cpu_quota(tree.places()), 2U);
+}
+
+// As in a service that has closed its standard input: the first file that is opened is number 0.
+TEST(cpu_quota, reads_a_file_whose_number_is_0) {
+    const made_up_tree tree("0::/app\n", v2, {{"v2/app/cpu.max", "200000 100000\n"}});
+    const int before = ::dup(0);
+    (void)::close(0);
+    const auto quota = apiary::cpu_quota(tree.places());
+    if (before != -1) {
+        EXPECT_EQ(::dup2(before, 0), 0);
+        (void)::close(before);
+    }
+    EXPECT_EQ(quota, 2U);
 }
 
 TEST(cpu_quota, leaves_no_file_open) {
@@ -147,6 +216,32 @@ TEST(cpu_quota, leaves_no_file_open) {
 
 TEST(cpu_quota, is_none_without_any_file) {
     EXPECT_EQ(apiary::cpu_quota({"/nowhere/cgroup", "/nowhere/mountinfo", "/nowhere"}), 0U);
+}
+
+TEST(usable_processors, are_those_of_the_callers_mask) {
+    cpu_set_t mask;
+    ASSERT_EQ(::sched_getaffinity(0, sizeof mask, &mask), 0);
+    const std::vector<int> all = apiary::usable_processors();
+    EXPECT_EQ(all.size(), static_cast<std::size_t>(CPU_COUNT(&mask)));
+    for (const int p : all) EXPECT_TRUE(CPU_ISSET(static_cast<std::size_t>(p), &mask));
+    std::promise<void> bound;
+    std::vector<int> of_bound;
+    std::thread t([&] {
+        bound.get_future().wait();
+        of_bound = apiary::usable_processors();
+    });
+    EXPECT_NO_THROW(apiary::bind_to(t, all.back()));
+    bound.set_value();
+    t.join();
+    EXPECT_EQ(of_bound, (std::vector<int>{all.back()}));
+}
+
+TEST(usable_processors, are_those_that_a_mask_can_name_where_the_machine_has_more) {
+    masks_are_too_small = true;
+    const std::vector<int> all = apiary::usable_processors();
+    masks_are_too_small = false;
+    ASSERT_EQ(all.size(), std::thread::hardware_concurrency());
+    for (std::size_t i = 0; i != all.size(); ++i) EXPECT_EQ(all[i], static_cast<int>(i));
 }
 
 TEST(default_workers, are_as_many_as_the_quota_lets_run_and_no_more_than_there_are_processors) {

@@ -3,12 +3,43 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <thread>
 #include <type_traits>
+
+#include <dlfcn.h>
+#include <pthread.h>
 
 #include <gtest/gtest.h>
 
 #include <apiary/sync/chaos_sync.hpp>
+
+namespace sync_test {
+namespace {
+[[maybe_unused]] thread_local int attributes_ended = 0;
+}
+}  // namespace sync_test
+
+// ThreadSanitizer's runtime calls it before it can be told from the C library's.
+#if defined(__SANITIZE_THREAD__)
+#define APIARY_ATTRIBUTES_ARE_THE_LIBRARYS
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define APIARY_ATTRIBUTES_ARE_THE_LIBRARYS
+#endif
+#endif
+
+#ifndef APIARY_ATTRIBUTES_ARE_THE_LIBRARYS
+// In place of the C library's, which leaves the numbers as they are. After it nothing may be read.
+extern "C" int pthread_attr_destroy(pthread_attr_t* attributes) noexcept {
+    using function = int (*)(pthread_attr_t*);
+    static const auto library = reinterpret_cast<function>(::dlsym(RTLD_NEXT, "pthread_attr_destroy"));
+    const int done = library(attributes);
+    std::memset(attributes, 0, sizeof *attributes);
+    ++sync_test::attributes_ended;
+    return done;
+}
+#endif
 
 namespace sync_test {
 namespace {
@@ -116,6 +147,25 @@ TYPED_TEST(sync, bytes_are_aligned_as_was_asked_and_may_be_none) {
         }
     TypeParam::deallocate(nullptr, 8, 8);
 }
+
+TEST(stack_bounds, contain_both_their_ends) {
+    const apiary::stack_bounds bounds{.lowest = 4096, .highest = 8192};
+    for (const std::uintptr_t at : {4096U, 8192U}) EXPECT_TRUE(bounds.contain(reinterpret_cast<const void*>(at)));
+    for (const std::uintptr_t at : {4095U, 8193U}) EXPECT_FALSE(bounds.contain(reinterpret_cast<const void*>(at)));
+}
+
+#ifndef APIARY_ATTRIBUTES_ARE_THE_LIBRARYS
+// The numbers are read while they are there, and what holds them is given back.
+TEST(stack_bounds, are_read_before_their_attributes_end) {
+    if (!apiary::stacks_have_bounds) GTEST_SKIP() << "AddressSanitizer";
+    attributes_ended = 0;
+    const apiary::stack_bounds bounds = apiary::detail::ask_for_stack_bounds();
+    EXPECT_EQ(attributes_ended, 1);
+    EXPECT_LT(0U, bounds.lowest);
+    EXPECT_LT(bounds.lowest, bounds.highest);
+    EXPECT_TRUE(bounds.contain(__builtin_frame_address(0)));
+}
+#endif
 
 }  // namespace
 }  // namespace sync_test

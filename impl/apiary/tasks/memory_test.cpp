@@ -8,8 +8,10 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdlib>
+#include <cstdint>
+#include <cstring>
 #include <functional>
+#include <future>
 #include <new>
 #include <set>
 #include <thread>
@@ -184,6 +186,138 @@ TEST(frame_blocks, are_released_without_memory_and_none_is_lost) {
     for (void*& p : made) p = apiary::frame_blocks::allocate(bytes);
     EXPECT_EQ(std::set<void*>(made.begin(), made.end()), known);
     for (void* const p : made) apiary::frame_blocks::release(p, bytes);
+}
+
+TEST(heap_objects, of_tasks_and_frames_go_back_to_the_heap) {
+    using heap = apiary::heap_storage<apiary::real_sync>;
+    auto* const t = heap::make([] {});
+    std::uint64_t before = apiary::deallocations;
+    t->drop();
+    EXPECT_EQ(apiary::deallocations - before, 1U);
+    using frames = apiary::frame_storage<apiary::heap_frames>;
+    void* const p = frames::allocate(100);
+    before = apiary::deallocations;
+    frames::release(p, 100);
+    EXPECT_EQ(apiary::deallocations - before, 1U);
+}
+
+// A policy of its own has a pool of its own, of which nobody else has taken anything.
+template <int>
+struct apart : apiary::real_sync {};
+
+// A thread that has no magazine yet, and another one, too: what the one releases is not the other's while it lives.
+TEST(task_blocks, that_a_new_thread_releases_are_its_own) {
+    using pool = apiary::basic_task_block_pool<apart<1>>;
+    void* const block = pool::allocate();
+    std::promise<void> released, made;
+    std::thread releases([&] {
+        pool::release(block);
+        released.set_value();
+        made.get_future().wait();
+    });
+    released.get_future().wait();
+    on_a_thread([&] {
+        void* const other = pool::allocate();
+        EXPECT_NE(other, block);
+        pool::release(other);
+    });
+    made.set_value();
+    releases.join();
+}
+
+TEST(task_blocks, of_which_one_was_released_without_memory_are_no_fewer) {
+    using pool = apiary::basic_task_block_pool<apart<2>>;
+    void* alone = nullptr;
+    on_a_thread([&] { alone = pool::allocate(); });
+    on_a_thread([&] {
+        heap_is_empty = true;
+        pool::release(alone);
+        heap_is_empty = false;
+    });
+    on_a_thread([&] {
+        const int before = slabs;
+        std::set<void*> all;
+        for (int i = 0; i != 122; ++i) all.insert(pool::allocate());
+        EXPECT_EQ(slabs, before) << "the slab has as many";
+        EXPECT_TRUE(all.contains(alone));
+        for (void* const p : all) pool::release(p);
+    });
+}
+
+template <class Frames>
+int slabs_of_many_rounds(std::size_t bytes, std::size_t n, auto gives_back) {
+    const auto round = [&] {
+        std::vector<void*> taken(n);
+        on_a_thread([&] {
+            for (void*& p : taken) p = Frames::allocate(bytes);
+        });
+        gives_back(taken);
+    };
+    for (int i = 0; i != 10; ++i) round();
+    const int before = slabs;
+    for (int i = 0; i != 50; ++i) round();
+    return slabs - before;
+}
+
+TEST(frame_blocks, of_each_size_come_back_from_a_thread_that_ends) {
+    using frames = apiary::basic_frame_blocks<apart<3>>;
+    for (std::size_t bytes = 1; bytes <= frames::step * frames::classes; bytes += frames::step)
+        EXPECT_EQ(slabs_of_many_rounds<frames>(bytes, 3,
+                                               [bytes](const std::vector<void*>& all) {
+                                                   on_a_thread([&] {
+                                                       for (void* const p : all) frames::release(p, bytes);
+                                                   });
+                                               }),
+                  0)
+            << bytes;
+}
+
+// The depot notes in a frame how many come after it. What the frame held before is no number.
+TEST(frame_blocks, that_were_written_to_are_counted_all_the_same) {
+    using frames = apiary::basic_frame_blocks<apart<4>>;
+    constexpr std::size_t bytes = 1'000;
+    const auto give_back = [](const std::vector<void*>& all) {
+        for (void* const p : all) {
+            std::memset(p, 0x7F, bytes);
+            frames::release(p, bytes);
+        }
+    };
+    on_a_thread([&] {
+        std::vector<void*> many(40);
+        for (void*& p : many) p = frames::allocate(bytes);
+        give_back(many);
+    });
+    on_a_thread([&] {
+        give_back({frames::allocate(bytes)});  // so it has the depot's
+        EXPECT_EQ(slabs_of_many_rounds<frames>(bytes, 20, give_back), 0) << "it keeps all that it is given";
+    });
+}
+
+// Makes a frame at the thread's end, after its blocks have gone back.
+using late_frames = apiary::basic_frame_blocks<apart<5>>;
+struct makes_a_late_frame {
+    ~makes_a_late_frame() {
+        if (to != nullptr) *to = late_frames::allocate(100);
+    }
+    void** to = nullptr;
+};
+thread_local makes_a_late_frame late_frame;
+
+TEST(frame_blocks, come_back_from_a_thread_that_takes_one_behind_its_end) {
+    const auto round = [] {
+        void* made = nullptr;
+        on_a_thread([&] {
+            late_frame.to = &made;
+            std::vector<void*> before(5);
+            for (void*& p : before) p = late_frames::allocate(100);
+            for (void* const p : before) late_frames::release(p, 100);
+        });
+        late_frames::release(made, 100);
+    };
+    for (int i = 0; i != 200; ++i) round();
+    const int before = slabs;
+    for (int i = 0; i != 50; ++i) round();
+    EXPECT_EQ(slabs, before);
 }
 
 }  // namespace

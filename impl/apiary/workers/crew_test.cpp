@@ -143,6 +143,7 @@ TYPED_TEST(third_crew, of_many_workers_wakes_them_all) {
 TYPED_TEST(third_crew, has_as_many_workers_as_it_can_and_no_more) {
     owner<TypeParam> o(owner<TypeParam>::crew_type::max_workers);
     EXPECT_EQ(o.crew.serving(), 280U);
+    EXPECT_EQ(o.crew.counters().kind, apiary::worker_kind::compute);
     EXPECT_EQ(o.crew.attach(), nullptr);
 }
 

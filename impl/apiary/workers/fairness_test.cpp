@@ -47,6 +47,11 @@ TEST(fairness, an_interval_that_took_no_time_counts_as_one_nanosecond) {
     f.end_interval(500);
     f.end_interval(500);
     EXPECT_EQ(f.left(), 10U);
+    fairness first(p);
+    EXPECT_EQ(first.go_on(500), 4U);
+    first.end_interval(500);
+    EXPECT_EQ(first.left(), 4U) << "four fit into a nanosecond";
+    EXPECT_TRUE(first.is_over()) << "the next interval is these four";
 }
 
 TEST(fairness, an_interval_grows_again_when_its_tasks_are_short) {

@@ -85,6 +85,15 @@ TEST(thread_team, has_no_thread_left_when_one_cannot_be_started) {
     EXPECT_EQ(ran, 2) << "their ends were not waited for";
 }
 
+TEST(thread_team, that_gave_its_threads_up_waits_for_none) {
+    apiary::thread_team team;
+    std::atomic<bool> ran = false;
+    team.start([&] { ran = true, ran.notify_all(); });
+    ran.wait(false);
+    team.detach();
+    EXPECT_NO_THROW(team.join());
+}
+
 // What the engine asks for. A crew of these would name the missing member in one line.
 using sources = apiary::plain_crew::worker_type::sources_type;
 static_assert(apiary::worker_sources<sources>);

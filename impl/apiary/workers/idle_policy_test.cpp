@@ -141,6 +141,8 @@ TEST(idle_policy, a_worker_that_was_woken_in_vain_naps_so_many_times_beside_one_
     EXPECT_FALSE(policy.naps(true, true, yes)) << "nobody is awake";
     EXPECT_FALSE(policy.naps(false, true, no)) << "and that holds until the next wake";
     EXPECT_FALSE(idle_policy(worker_parameters{.naps = 0}).naps(true, true, no));
+    const worker_parameters once{.naps = 1};
+    EXPECT_FALSE(idle_policy(once).naps(true, true, yes)) << "not even the last";
 }
 
 }  // namespace

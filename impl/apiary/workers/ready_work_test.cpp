@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <functional>
 
 #include <apiary/queues/chase_lev_deque.hpp>
 #include <apiary/queues/fifo_list.hpp>
@@ -95,6 +96,30 @@ TYPED_TEST(ready_work, the_owner_takes_the_newest_and_reaches_the_old_end) {
     mine.put(three[2]);
     EXPECT_TRUE(mine.waits()) << "the deque is empty, the slot is not";
     EXPECT_EQ(mine.take_slot(), three[2]);
+}
+
+// The owner goes on while a thief waits before it takes from the slot.
+struct owner_goes_on : real_sync {
+    static inline thread_local std::function<void()> what_it_does;
+    static void yield(site = {}) noexcept { what_it_does(); }
+};
+TEST(ready_work_in_a_chain, is_left_to_its_owner_by_a_thief_that_can_wait) {
+    using ready_type =
+        apiary::ready_work<owner_goes_on, apiary::chase_lev_deque<task_type*, real_sync, two_slots>, task_type>;
+    ready_type mine, thief;
+    task_type* const former = storage::make([] {});
+    task_type* const next = storage::make([] {});
+    mine.put(former);
+    owner_goes_on::what_it_does = [&] {
+        EXPECT_EQ(mine.take_slot(), former);
+        mine.put(next);
+    };
+    const auto [status, stolen, moved] = thief.steal_from(mine, false);
+    EXPECT_EQ(status, steal_status::lost_race) << "it may come again";
+    EXPECT_EQ(stolen, nullptr);
+    EXPECT_EQ(thief.steal_from(mine, true).value, next) << "one that takes any does not wait";
+    former->drop();
+    next->drop();
 }
 
 }  // namespace

@@ -145,16 +145,16 @@ struct oldest_are_dropped : processes_scenario<Sync, 1, 1> {
 };
 APIARY_CHECK(oldest_are_dropped);
 
-// A receiver of one message, to which a thread sends two, the second when it is killed: so it ends before that send, between
-// the send's look at its room and its push, or after.
-template <class Sync, when_full Then>
+// A thread sends two messages, the second when the receiver is killed. Where the second has room, the receiver ends before that
+// send, between the send's look at the room and its push, or after. Where it has none, the receiver has ended, or is told full.
+template <class Sync, when_full Then, std::uint32_t Most = 1>
 struct full_one_is_killed : processes_scenario<Sync, 1, 1> {
     pid id;
     unsigned accepted = 0, full = 0;
     void before() {
         this->make();
         id = this->core
-                 ->spawn(std::make_unique<bounded<Sync>>(this->of[0], mailbox_limit{.most = 1, .then = Then},
+                 ->spawn(std::make_unique<bounded<Sync>>(this->of[0], mailbox_limit{.most = Most, .then = Then},
                                                          typename full_one_is_killed::body{}, [](event&, auto&) {}))
                  .id;
         this->core->close_the_door();
@@ -186,6 +186,12 @@ struct refusing_one_is_killed : full_one_is_killed<Sync, when_full::refuse> {
     static constexpr std::array must_reach{"full.refused", "full.gone"};
 };
 APIARY_CHECK(refusing_one_is_killed);
+template <class Sync>
+struct refusing_one_with_room_is_killed : full_one_is_killed<Sync, when_full::refuse, 2> {
+    static constexpr const char* what = "a receiver that refuses what is too much ends while it has room: buried, or gone";
+    static constexpr std::array must_reach{"full.buried", "full.gone"};
+};
+APIARY_CHECK(refusing_one_with_room_is_killed);
 template <class Sync>
 struct dropping_one_is_killed : full_one_is_killed<Sync, when_full::drop_oldest> {
     static constexpr const char* what = "a receiver that drops its oldest ends meanwhile: buried, or gone";

@@ -166,6 +166,7 @@ TEST(fork_join_help, a_fork_by_the_worker_of_another_thread_is_not_called_too_de
                 }
                 tried = true;
             });
+        EXPECT_TRUE(w.jobs().empty()) << "the branch that was refused is not left in the list";
     });
 }
 #endif
@@ -329,6 +330,24 @@ TEST(fork_join_help, a_joiner_that_sleeps_is_woken_for_a_descendant) {
         });
     }
     EXPECT_GE(pool.counters().slept, 20U);
+}
+
+// The thief has answered every request before the joiner waits: so what it forks later is its own, unless the joiner
+// asks.
+TEST(fork_join_help, a_joiner_asks_its_thief_for_a_branch) {
+    fork_join_pool pool({.workers = 2});
+    std::atomic<bool> answered = false, helped = false;
+    pool.run([&](context& w) {
+        wait_for_an_idle_worker(w);
+        fork_join(
+            w, [&] { wait_for(answered); },
+            [&](context& v) {
+                while (v.asked()) fork_join(v, [] {}, [] {});
+                answered = true;
+                while (!helped)
+                    fork_join(v, [] { std::this_thread::yield(); }, [&](context& u) { helped = helped || &u == &w; });
+            });
+    });
 }
 
 // B is at a root while A offers a branch, and three more roots come. A's branch is what B takes next.

@@ -1,20 +1,27 @@
-// Heap calls of a pool behind its first call: none, whichever worker runs, takes, divides or sleeps.
+// Heap calls of a pool behind its first call: none, whichever worker runs, takes, divides or sleeps. And what the trace
+// of a worker does without memory.
 #include <apiary/schedulers/fork_join/parallel.hpp>
 #include <apiary/schedulers/fork_join/pool.hpp>
 #include <apiary/schedulers/fork_join/task_scope.hpp>
 #include <apiary/testing/replaced_new.hpp>
+#include <apiary/workers/trace.hpp>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <thread>
 
 #include "helpers.hpp"
 
 std::atomic<std::uint64_t> allocations = 0;
-void apiary::before_allocation(std::size_t, std::size_t) { ++allocations; }
+thread_local bool heap_is_empty = false;
+void apiary::before_allocation(std::size_t, std::size_t) {
+    ++allocations;
+    if (heap_is_empty) throw std::bad_alloc();
+}
 
 namespace {
 
@@ -71,6 +78,14 @@ TEST(fork_join_memory, no_heap_call_behind_the_first_run) {
     EXPECT_GE(c.slept, 50U);
     EXPECT_GE(c.parked, 50U);
     EXPECT_GE(c.woken, 1U);
+}
+
+TEST(event_trace, counts_what_it_has_no_memory_for) {
+    apiary::event_trace all;
+    heap_is_empty = true;
+    for (int i = 0; i != 2; ++i) all.instant(apiary::event_trace::kind::woken, 0, 0);
+    heap_is_empty = false;
+    EXPECT_EQ(all.left_out(), 2U);
 }
 
 }  // namespace

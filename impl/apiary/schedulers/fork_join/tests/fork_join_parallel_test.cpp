@@ -45,6 +45,20 @@ TEST(parallel_for, goes_in_order_where_nobody_helps) {
     EXPECT_EQ(seen, (std::vector<int>{-3, -2, -1, 0, 1, 2}));
 }
 
+// A fork leaves a job in the worker's list while its first branch runs.
+TEST(parallel_for, divides_nothing_that_nobody_has_asked_for) {
+    fork_join_pool pool({.workers = 1});
+    pool.run([](context& w) {
+        fork_join(w, [] {}, [] {});  // answers the request that every worker begins with
+        apiary::parallel_for(w, 0, 100, [](context& v, int) { EXPECT_TRUE(v.jobs().empty()); }, {.grain = 1});
+        const auto map = [](context& v, int i) {
+            EXPECT_TRUE(v.jobs().empty());
+            return i;
+        };
+        EXPECT_EQ(apiary::parallel_reduce(w, 0, 100, 0, map, std::plus<>(), 1), 4950);
+    });
+}
+
 TEST(parallel_for, looks_as_often_as_the_grain_says) {
     const auto chunk = [](int n, std::size_t grain, unsigned workers) {
         return apiary::detail::chunk_of(apiary::detail::loop_range<int>{0, n}, grain, workers);

@@ -91,6 +91,20 @@ TEST(task_scope, hands_jobs_to_a_worker_that_asks_while_it_has_no_room) {
     });
 }
 
+// That job need not fork, so the request is answered before it.
+TEST(task_scope, hands_a_job_out_before_it_runs_one_that_has_no_room) {
+    fork_join_pool pool({.workers = 1});
+    pool.run([&](context& w) {
+        fork_join(w, [] {}, [] {});  // answers the request that every worker begins with
+        apiary::task_scope<context, 2> s(w);
+        for (int i = 0; i != 2; ++i) s.run([] {});
+        const auto before = w.handed_out();
+        w.jobs().ask();
+        s.run([&] { EXPECT_EQ(w.handed_out(), before + 1); });
+        EXPECT_TRUE(s.wait());
+    });
+}
+
 // A job of the owner's ends when the thief has run one more, or is hungry: so the thief keeps pace, if the scope lets
 // it.
 TEST(task_scope, shares_as_many_jobs_as_there_are_however_small_its_room) {
@@ -294,12 +308,16 @@ TEST(task_scope, tells_of_a_job_that_had_no_room_behind_a_stop) {
     std::stop_source stop;
     pool.run([&](context& w) {
         while (!w.asked()) std::this_thread::yield();
-        std::atomic<bool> begun = false;
+        std::atomic<bool> begun = false, may_end = false;
         apiary::task_scope<context, 1> s(w, stop.get_token());
-        s.run([&] { begun = true; });
+        s.run([&] {
+            begun = true;
+            wait_for(may_end);
+        });
         wait_for(begun);
         stop.request_stop();
         s.run([] { ADD_FAILURE() << "began behind the stop"; });
+        may_end = true;
         EXPECT_FALSE(s.wait());
         EXPECT_TRUE(s.wait()) << "nothing is left";
     });

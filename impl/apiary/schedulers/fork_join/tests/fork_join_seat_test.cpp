@@ -202,6 +202,20 @@ TEST(fork_join_seat, a_worker_of_another_pool_sits_and_is_that_worker_again) {
     });
 }
 
+// The seat is the innermost of the thread's two workers. A fork by the other one, which looks since it has been asked,
+// is a fork by its own thread, too.
+TEST(fork_join_seat, a_thread_that_is_two_workers_forks_by_either) {
+    fork_join_pool outer({.workers = 1, .callers = 1}), inner({.workers = 1, .callers = 1});
+    outer.run([&](context& w) {
+        inner.run([&](context&) {
+            w.jobs().ask();
+            int ran = 0;
+            EXPECT_NO_THROW(fork_join(w, [&] { ++ran; }, [] {}));
+            EXPECT_EQ(ran, 1);
+        });
+    });
+}
+
 // Its own pool has nobody else to run the innermost call. Where that is not a plain one, the thread waits for ever: it
 // is left alone.
 TEST(fork_join_seat, a_worker_that_sits_in_another_pool_calls_its_own_plainly) {

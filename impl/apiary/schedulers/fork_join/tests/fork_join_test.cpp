@@ -249,6 +249,63 @@ TEST(fork_join_pool, needs_no_patience) {
     for (int i = 0; i != 20; ++i) EXPECT_EQ(pool.run([](context& w) { return fib(w, 16); }), 987U);
 }
 
+// It would look for branches for an hour.
+TEST(fork_core, a_worker_that_lingers_sees_the_next_root) {
+    apiary::fork_core<apiary::real_sync> core(2, {.global_batch = 1, .looks_before_sleep = 0, .naps = 0},
+                                              std::int64_t{3'600'000'000'000});
+    EXPECT_EQ(core.worker(1).id(), 1U);
+    std::thread worker([&] { core.run_worker(0); });
+    for (int i = 0; i != 3; ++i) EXPECT_EQ(core.run([i] { return i; }), i);
+    core.request_stop();
+    worker.join();
+}
+
+TEST(fork_core, that_is_stopped_seats_nobody) {
+    apiary::fork_core<apiary::real_sync> core(1, {.global_batch = 1, .looks_before_sleep = 0, .naps = 0}, 0, 1);
+    EXPECT_TRUE(static_cast<bool>(apiary::fork_core<apiary::real_sync>::seat(core)));
+    core.request_stop();
+    EXPECT_FALSE(static_cast<bool>(apiary::fork_core<apiary::real_sync>::seat(core)));
+    EXPECT_THROW(core.run([] {}), std::logic_error);
+}
+
+// The test is worker 0. Worker 2 falls asleep, as far as the idle set knows, when the offer stands: nobody is woken for
+// it.
+TEST(fork_core, a_worker_that_takes_its_offer_back_beside_a_sleeper_offers_the_next_job) {
+    apiary::fork_core<apiary::real_sync> core(3, {.global_batch = 1, .looks_before_sleep = 0, .naps = 0});
+    core.enter_thread(0);
+    auto& w = core.context_of(0);
+    auto& idle = core.worker(0).crew().idle();
+    fork_join(
+        w,
+        [&] {
+            EXPECT_EQ(w.handed_out(), 1U);
+            EXPECT_FALSE(w.asked());
+            (void)idle.announce_sleep(2, false);
+        },
+        [] {});
+    EXPECT_TRUE(w.asked());
+    EXPECT_TRUE(idle.withdraw(2));
+    apiary::real_sync::set_current<context>(nullptr);
+    core.request_stop();
+}
+
+// The team of a system that has one thread left.
+struct short_of_threads : apiary::thread_team {
+    template <class Body>
+    void start(Body body) {
+        if (started++ == 1) throw std::runtime_error("no thread is left");
+        thread_team::start(body);
+    }
+    int started = 0;
+};
+struct parts_short_of_threads : apiary::fork_join_parts<apiary::real_sync> {
+    using threads = short_of_threads;
+};
+TEST(fork_join_pool, that_gets_too_few_threads_ends_those_that_it_got) {
+    using pool_type = apiary::basic_fork_join_pool<apiary::real_sync, parts_short_of_threads>;
+    EXPECT_THROW(pool_type({.workers = 3}), std::runtime_error);
+}
+
 // Looks at the clock, and turns between them, of this thread alone.
 struct counted_sync : apiary::real_sync {
     static inline thread_local unsigned looks = 0, turns = 0;

@@ -1,0 +1,353 @@
+// One step of a worker at a time, on the test's thread: what it takes, whom it wakes and when, where a thief is faster
+// or a constructor throws. Clock, driver, ready work and sources are the test's own.
+#include <apiary/workers/crew.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <apiary/queues/chase_lev_deque.hpp>
+#include <apiary/sync/real_sync.hpp>
+#include <apiary/tasks/task_storage.hpp>
+#include <apiary/timers/clock.hpp>
+#include <apiary/workers/front_end.hpp>
+#include <apiary/workers/in_range.hpp>
+#include <apiary/workers/ready_work.hpp>
+#include <apiary/workers/trace.hpp>
+
+namespace worker_test {
+namespace {
+
+using apiary::stop_mode;
+using apiary::worker_parameters;
+
+// Counts the heavy fences, which meet the light ones of workers that push.
+struct told_sync : apiary::real_sync {
+    static inline int heavy = 0;
+    static void fence_heavy(site = {}) noexcept {
+        ++heavy;
+        real_sync::fence_heavy();
+    }
+};
+using storage = apiary::heap_storage<told_sync>;
+using job = apiary::job<told_sync>;
+
+// Blocks for no time, and tells the test.
+struct told_driver {
+    static constexpr std::int64_t forever = INT64_MAX;
+    void wait(std::int64_t) {
+        ++waits;
+        if (on_wait) on_wait();
+    }
+    void poll() {}
+    void wake() {
+        if (on_wake) on_wake();
+    }
+    int waits = 0;
+    std::function<void()> on_wait, on_wake;
+};
+struct parts : apiary::default_parts<told_sync> {
+    using driver = told_driver;
+    using clock = apiary::manual_clock<told_sync>;
+};
+
+struct small_deque {
+    static constexpr unsigned index_bits = 64;
+    static constexpr std::size_t initial_capacity = 2, max_capacity = 8;
+};
+// A thief is faster, between the owner's look and its step, if the test says so: it has what the owner would have got.
+struct raided_work : apiary::ready_work<told_sync, apiary::chase_lev_deque<job*, told_sync, small_deque>, job> {
+    job* take_slot() {
+        job* const t = ready_work::take_slot();
+        return raids ? raid(t) : t;
+    }
+    bool pop(job*& t) {
+        if (!ready_work::pop(t)) return false;
+        return !raids || raid(t) != nullptr;
+    }
+    job* raid(job* t) {
+        if (t == nullptr) return nullptr;
+        raided = t;
+        return nullptr;
+    }
+    bool raids = false;
+    job* raided = nullptr;
+};
+
+template <class Crew, class Worker>
+struct told_sources : apiary::no_sources<Crew, Worker> {
+    using base = apiary::no_sources<Crew, Worker>;
+    told_sources() { ++living; }
+    ~told_sources() { --living; }
+    void open() {
+        if (refuses) throw std::runtime_error("no descriptor is left");
+    }
+    std::int64_t next_deadline() const { return due; }
+    bool visible() const { return sees_something; }
+    job* take() { return on_take ? on_take() : base::take(); }
+    static inline int living = 0;
+    static inline bool refuses = false;
+    std::int64_t due = told_driver::forever;
+    bool sees_something = false;
+    std::function<job*()> on_take;
+};
+struct kind : apiary::default_kind<told_sync, parts> {
+    using ready = raided_work;
+    template <class Crew, class Worker>
+    using sources = told_sources<Crew, Worker>;
+};
+
+class stepped : public apiary::front_end<told_sync, parts> {
+public:
+    using crew_type = apiary::crew<stepped, kind>;
+    using worker_type = crew_type::worker_type;
+
+    explicit stepped(unsigned workers, const worker_parameters& p = {}) : crew(*this, p) {
+        for (unsigned i = 0; i != workers; ++i) crew.table().attach(crew);
+    }
+    ~stepped() { stop(stop_mode::discard); }
+    worker_type& operator[](unsigned i) { return *crew.table()[i]; }
+    void stop(stop_mode how) { stop_crews(how, crew); }
+    template <class F>
+    void post(F f) {
+        ASSERT_TRUE(crew.post(storage::make(std::move(f))));
+    }
+    template <class F>
+    void post_local(worker_type& w, F f) {
+        ASSERT_TRUE(w.post_local(storage::make(std::move(f))));
+    }
+    auto& idle() { return crew.idle(); }
+    bool sleeps(unsigned i) { return idle().snapshot().sleeps(i); }
+    crew_type crew;
+};
+using worker = stepped::worker_type;
+using latch = apiary::latch<worker>;
+
+TEST(worker, whose_slot_a_thief_empties_as_it_posts_keeps_the_new_task_alone) {
+    stepped s(2);
+    int ran = 0;
+    s.post_local(s[0], [&] { ran += 1; });
+    s[0].ready().raids = true;
+    s.post_local(s[0], [&] { ran += 10; });
+    s[0].ready().raids = false;
+    EXPECT_EQ(s[0].ready().in_deque(), 0U) << "there was nothing to push";
+    EXPECT_TRUE(s[0].turn_once());
+    EXPECT_EQ(ran, 10);
+    ASSERT_NE(s[0].ready().raided, nullptr);
+    s[0].ready().raided->drop();
+}
+
+TEST(worker, wakes_another_when_the_new_task_is_there_to_be_taken) {
+    stepped s(2);
+    bool woken = false;
+    s[1].driver().on_wake = [&] {
+        woken = true;
+        EXPECT_FALSE(s[0].ready().slot_looks_empty());
+    };
+    s.post_local(s[0], [] {});
+    (void)s.idle().announce_sleep(1, false);
+    s.post_local(s[0], [] {});
+    EXPECT_TRUE(woken);
+    s[1].driver().on_wake = nullptr;
+}
+
+TEST(worker, drops_no_task_for_which_a_thief_was_faster) {
+    stepped s(2);
+    for (int i = 0; i != 2; ++i) s.post_local(s[0], [] {});
+    auto& ready = s[0].ready();
+    job* const newest = ready.take_slot();
+    ready.raids = true;
+    s[0].drop_all();
+    EXPECT_EQ(s[0].counters().discarded, 0U);
+    newest->drop();
+    ASSERT_NE(ready.raided, nullptr);
+    ready.raided->drop();
+}
+
+TEST(worker, runs_no_older_task_when_the_last_of_the_interval_has_stopped_the_crew) {
+    stepped s(2, {.global_probe_interval = 1});
+    bool ran = false;
+    s.post_local(s[0], [&] { ran = true; });
+    s.post_local(s[0], [&] { s.stop(stop_mode::discard); });
+    EXPECT_TRUE(s[0].turn_once());
+    EXPECT_FALSE(ran);
+}
+
+// Each takes ten times as long as an interval may, so the interval shrinks to one task, and the old end comes first.
+TEST(worker, whose_tasks_were_long_takes_its_oldest_until_they_are_short_again) {
+    for (const bool more : {false, true}) {
+        stepped s(2, {.global_probe_interval = 2, .probe_ns = 1000});
+        std::vector<int> ran;
+        bool oldest_first = false;
+        std::function<void(int)> chain = [&](int left) {
+            s.clock().advance(10'000);
+            if (left != 0) return s.post_local(s[0], [&chain, left] { chain(left - 1); });
+            oldest_first = s[0].takes_its_oldest();
+            for (int i = 0; more && i != 3; ++i) s.post_local(s[0], [&ran, i] { ran.push_back(i); });
+        };
+        s.post_local(s[0], [&] { chain(10); });
+        for (int i = 0; i != 100 && !oldest_first; ++i) (void)s[0].turn_once();
+        ASSERT_TRUE(oldest_first);
+        if (!more) {
+            for (int i = 0; i != 100 && s[0].turn_once(); ++i) {}
+            EXPECT_FALSE(s[0].turn_once()) << "nothing is left";
+            continue;
+        }
+        ASSERT_TRUE(s[0].takes_its_oldest());
+        if (ran.empty()) (void)s[0].turn_once();
+        ASSERT_FALSE(ran.empty());
+        EXPECT_EQ(ran[0], 0);
+        EXPECT_FALSE(s[0].takes_its_oldest()) << "that one was short";
+    }
+}
+
+// The sleeper announces itself after the posts, which find nobody asleep.
+TEST(worker, that_takes_a_task_of_the_pool_wakes_another_for_what_is_left_there) {
+    stepped s(2, {.global_batch = 1});
+    bool slept_on = true;
+    s.post([&] { slept_on = s.sleeps(1); });
+    s.post([] {});
+    (void)s.idle().announce_sleep(1, false);
+    EXPECT_TRUE(s[0].turn_once());
+    EXPECT_FALSE(slept_on);
+}
+
+// A post has woken it. What others have pushed meanwhile relies on its look, which comes after a heavy fence.
+TEST(worker, that_has_searched_meets_the_pushers_before_it_looks_for_more) {
+    stepped s(3);
+    s[0].driver().on_wait = [&] { ASSERT_TRUE(s.idle().claim(0)); };
+    s[0].sleep_once();
+    (void)s.idle().announce_sleep(1, false);
+    int fences = told_sync::heavy;
+    s.post([&] { fences = told_sync::heavy - fences; });
+    EXPECT_TRUE(s[0].turn_once());
+    EXPECT_EQ(fences, 1);
+}
+
+TEST(worker, that_watches_the_clock_for_a_timer_sees_a_post_meanwhile_and_does_not_park) {
+    stepped s(1, {.timer_spin_ns = 1000});
+    s[0].sources().due = 1000;  // the clock stands at 0: as far away as it watches
+    s.post([] {});
+    s[0].sleep_once();
+    EXPECT_EQ(s[0].counters().parked, 0U);
+}
+
+// A post has woken the worker, and before it finds the work it is asked to leave.
+TEST(worker, that_leaves_passes_its_search_on_where_there_is_work) {
+    for (const bool work : {false, true}) {
+        stepped s(2);
+        s[0].driver().on_wait = [&] { ASSERT_TRUE(s.idle().claim(0)); };
+        s[0].sleep_once();
+        ASSERT_EQ(s.idle().snapshot().searching(), 1U);
+        (void)s.idle().announce_sleep(1, false);
+        if (work) s.post([] {});
+        ASSERT_EQ(s.crew.detach(0), apiary::detach_result::detached);
+        s[0].run();
+        EXPECT_EQ(s.sleeps(1), !work);
+    }
+}
+
+TEST(worker, that_cannot_be_opened_is_no_worker_and_its_place_can_be_had_again) {
+    using sources = worker::sources_type;
+    stepped s(1);
+    ASSERT_EQ(sources::living, 1);
+    const auto attach_in_vain = [&] {
+        sources::refuses = true;
+        EXPECT_THROW((void)s.crew.attach(), std::runtime_error);
+        sources::refuses = false;
+    };
+    attach_in_vain();
+    EXPECT_EQ(sources::living, 1) << "a new one is destroyed";
+    EXPECT_EQ(s.crew.serving(), 1U);
+    worker* const second = s.crew.attach();
+    ASSERT_NE(second, nullptr);
+    EXPECT_EQ(second->id(), 1U);
+    ASSERT_EQ(s.crew.detach(1), apiary::detach_result::detached);
+    second->run();
+    attach_in_vain();
+    EXPECT_EQ(sources::living, 2) << "one that was there stays";
+    EXPECT_EQ(s.crew.attach(), second);
+    EXPECT_EQ(s.crew.serving(), 2U);
+}
+
+constexpr auto always = [] { return true; };
+
+TEST(helper, sees_what_comes_for_its_sources_before_it_sleeps) {
+    stepped s(2, {.looks_before_sleep = 0});
+    latch l(s[0], 1);
+    auto& sources = s[0].sources();
+    sources.on_take = [&]() -> job* {
+        if (!std::exchange(sources.sees_something, true)) return nullptr;  // it comes just after this look
+        return storage::make([&] { l.count_down(); });
+    };
+    s[0].driver().on_wait = [&] { l.count_down(); };
+    s[0].help_until(l, always);
+    EXPECT_EQ(s[0].driver().waits, 0);
+    sources.on_take = nullptr;
+}
+
+TEST(helper, runs_all_that_its_sources_keep_before_it_sleeps) {
+    stepped s(2, {.looks_before_sleep = 0});
+    latch l(s[0], 1);
+    s[0].sources().keep(storage::make([&] { l.count_down(); }));
+    s[0].sources().keep(storage::make([] {}));
+    s[0].help_until(l, always);
+    EXPECT_EQ(s[0].driver().waits, 0);
+}
+
+// A post has woken it as it slept at the latch, and from then on it may not help.
+TEST(helper, that_may_help_no_more_passes_its_search_on_before_it_blocks) {
+    stepped s(2, {.looks_before_sleep = 0});
+    latch l(s[0], 1);
+    s[0].driver().on_wait = [&] {
+        if (s[0].driver().waits == 1) {
+            ASSERT_TRUE(s.idle().claim(0));
+            return;
+        }
+        EXPECT_EQ(s.idle().snapshot().searching(), 0U);
+        l.count_down();
+    };
+    s[0].help_until(l, [&] { return s[0].driver().waits == 0; });
+    EXPECT_EQ(s[0].driver().waits, 2);
+}
+
+TEST(valid, takes_each_number_at_its_least) {
+    const worker_parameters least{.local_budget = 1, .global_batch = 1, .pool_visits = 1, .global_probe_interval = 1,
+                                  .probe_ns = 1, .first_looks = 1, .steal_rounds = 1, .looks_before_sleep = 0,
+                                  .long_yield_ns = 1, .yield_pays_ns = 1, .sleeps_after_long_yield = 0, .naps = 0,
+                                  .nap_ns = 1, .search_ns = 1, .timer_spin_ns = 0, .short_deque = 1,
+                                  .long_deque_probes = 1};
+    EXPECT_NO_THROW((void)apiary::valid("test", least));
+}
+
+TEST(event_trace, writes_times_as_microseconds_and_what_each_event_was) {
+    using event = apiary::event_trace::kind;
+    apiary::event_trace all;
+    all.span(event::task, 1'999, 4'899);
+    all.instant(event::steal, 900, 3);
+    std::ostringstream out;
+    all.write(out, 7, "compute", 2);
+    EXPECT_EQ(out.str(), R"({"name":"thread_name","ph":"M","pid":1,"tid":7,"args":{"name":"compute worker 2"}},
+{"name":"task","cat":"hive","pid":1,"tid":7,"ts":1.999,"ph":"X","dur":2.900},
+{"name":"steal","cat":"hive","pid":1,"tid":7,"ts":0.900,"ph":"i","s":"t","args":{"from":3}},
+)");
+}
+
+TEST(event_trace, counts_what_it_leaves_out) {
+    apiary::event_trace all;
+    for (std::size_t i = 0; i != apiary::event_trace::max_events; ++i) all.span(apiary::event_trace::kind::park, 0, 1);
+    EXPECT_EQ(all.left_out(), 0U);
+    for (int i = 0; i != 2; ++i) all.span(apiary::event_trace::kind::park, 0, 1);
+    EXPECT_EQ(all.left_out(), 2U);
+}
+
+}  // namespace
+}  // namespace worker_test
