@@ -6,13 +6,19 @@
 # sanitizer's. Run by itself it runs once, as it would; `scripts/apiary hunt -- PROGRAM ARGUMENTS` hunts.
 # A library of the project that TARGET is linked with may be named, too: it is compiled so, and linked as it is. One that is not named
 # is not seen.
-# After the user's own options: of code that only reads, g++ would take out calls whose result nobody uses, and the reads with them.
-set(APIARY_HUNT_OPTIONS
-  -fsanitize=thread -O1 -g -fno-builtin -fno-omit-frame-pointer -UNDEBUG -U_FORTIFY_SOURCE -fno-lto)
-set(APIARY_HUNT_GNU_OPTIONS
-  -Wno-tsan -fno-tree-loop-im -fno-hoist-adjacent-loads -fno-ipa-pure-const -fno-ipa-modref)
-# So that debugging information says how a source was compiled, as g++'s does.
-set(APIARY_HUNT_CLANG_OPTIONS -grecord-command-line)
+
+# apiary_hunt_options(VARIABLE): for this compiler, after the user's own options. A function, which a project sees whose subproject this
+# is. Of code that only reads, g++ would take out calls whose result nobody uses, and the reads with them; clang++ writes down with
+# which options it was called, as g++ does by itself.
+function(apiary_hunt_options variable)
+  set(options -fsanitize=thread -O1 -g -fno-builtin -fno-omit-frame-pointer -UNDEBUG -U_FORTIFY_SOURCE -fno-lto)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(APPEND options -Wno-tsan -fno-tree-loop-im -fno-hoist-adjacent-loads -fno-ipa-pure-const -fno-ipa-modref)
+  else()
+    list(APPEND options -grecord-command-line)
+  endif()
+  set(${variable} ${options} PARENT_SCOPE)
+endfunction()
 
 function(apiary_hunt)
   if(NOT ARGN)
@@ -32,8 +38,8 @@ function(apiary_hunt)
     if(type STREQUAL "INTERFACE_LIBRARY")
       message(FATAL_ERROR "apiary_hunt(${target}): it has no sources; name the programs that include its headers")
     endif()
-    target_compile_options(${target} PRIVATE ${APIARY_HUNT_OPTIONS}
-      "$<$<CXX_COMPILER_ID:GNU>:${APIARY_HUNT_GNU_OPTIONS}>" "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:${APIARY_HUNT_CLANG_OPTIONS}>")
+    apiary_hunt_options(options)
+    target_compile_options(${target} PRIVATE ${options})
     if(type STREQUAL "EXECUTABLE")
       # Whole: most of what it replaces is asked for by shared libraries alone, which see what the program exports.
       target_link_libraries(${target} PRIVATE "$<LINK_LIBRARY:WHOLE_ARCHIVE,apiary::hunt>")

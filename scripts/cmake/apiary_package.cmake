@@ -79,10 +79,7 @@ install(FILES ${CMAKE_BINARY_DIR}/installed/apiary.pc DESTINATION ${CMAKE_INSTAL
 # Flags of the hunt for those that build by hand, by Make or by Meson.
 if(TARGET apiary_hunt)
   include(apiary_hunt)
-  set(flags ${APIARY_HUNT_OPTIONS} ${APIARY_HUNT_GNU_OPTIONS})
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    set(flags ${APIARY_HUNT_OPTIONS} ${APIARY_HUNT_CLANG_OPTIONS})
-  endif()
+  apiary_hunt_options(flags)
   list(JOIN flags " " APIARY_HUNT_CFLAGS)
   set(APIARY_PC_LIBDIR "\${prefix}")
   cmake_path(APPEND APIARY_PC_LIBDIR ${CMAKE_INSTALL_LIBDIR})

@@ -59,7 +59,7 @@ class Budget(unittest.TestCase):
         self.assertEqual(asked, [([], relacy, relacy), (["large"], explorer, explorer)])
         self.assertEqual([case.status for case in part.cases], [PASSED, SKIPPED], "a search that was cut is told")
         args = argparse.Namespace(no_build=True, workers=2)
-        for budget, fit, rest in ((3600, True, 3600 - 15 * 60 - 6 * 60 - 4 * 60), (1500, True, 1500 - 4 * 60), (1499, False, 1499)):
+        for budget, fit, rest in ((3600, True, 3600 - 15 * 60 - 9 * 60 - 4 * 60), (1500, True, 1500 - 4 * 60), (1499, False, 1499)):
             with contextlib.redirect_stdout(io.StringIO()) as said:
                 night = {name: how for name, *how in nightly.night(args, budget, time.monotonic() + 0.4)}
             self.assertEqual((list(night)[1:3], night["hunts"][1:]), (["hunts", "prove"], [fit, "prove"]))
@@ -251,6 +251,17 @@ class Parts(TreeCase):
             fakes.script(table, f"import sys\nprint('{said}' if sys.argv[1] == '--long' else '')\nsys.exit({code})\n")
             with self.subTest(said, code=code):
                 self.assertIn(f"PART {seen}", self.part("outside_part()")[0])
+
+    def test_the_front_ends_of_the_hunt(self) -> None:
+        self.assertIn("PART skipped", self.part("front_ends_part()")[0], "nothing is built")
+        program = fakes.checks(self.root / "build/model/bin/a_check", [("x", "check", "pass")])
+        fakes.manifest(self.root, "model", "checks", [program])
+        script = self.root / "model_check/hunt/tests/front_ends_test.py"
+        for said, code, seen in (("same Make: found\\nleft out clang: no", 0, "passed ['1 of 2"), ("other Make: silent", 1, "failed ['0 of 1"),
+                                 ("same Make: found", 1, "failed"), ("", 0, "failed")):
+            fakes.script(script, f"import sys\nprint('{said}' if sys.argv[1].endswith('/model') else '')\nsys.exit({code})\n")
+            with self.subTest(said, code=code):
+                self.assertIn(f"PART {seen}", self.part("front_ends_part()")[0])
 
     def test_the_speed_of_code_as_it_is_is_judged_by_its_interval(self) -> None:
         self.assertIn("PART skipped", self.part("speed_part()")[0], "no program")

@@ -75,17 +75,20 @@ def uninstrumented(program: Path) -> list[str]:
     if not shutil.which("readelf"):
         return []
     done = proc.run(["readelf", "--debug-dump=info", "--dwarf-depth=1", program], timeout=120)
-    names, name, producer = [], "", ""
+    names, name, producer, by_clang = [], "", "", False
     for line in [*done.out.splitlines(), "DW_TAG_compile_unit"]:
         if "DW_TAG_compile_unit" in line:
-            if name and "C++" in producer and "-fsanitize=thread" not in producer and "/hunt/runtime/" not in f"/{name}":
-                names.append(name)
+            instrumented = "-fsanitize=thread" in producer
+            by_clang |= instrumented and "clang" in producer
+            if name and ("C++" in producer or "clang" in producer) and not instrumented and "/hunt/runtime/" not in f"/{name}":
+                names.append((name, producer))
             name = producer = ""
         elif "DW_AT_producer" in line:
             producer = line
         elif "DW_AT_name" in line and not name:
             name = line.rpartition(": ")[2].strip()
-    return names
+    # clang++ writes down its options by -grecord-command-line alone: without any, nothing is known.
+    return [name for name, producer in names if by_clang or "clang" not in producer]
 
 
 def read(text: str) -> Found:
