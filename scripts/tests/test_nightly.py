@@ -252,16 +252,19 @@ class Parts(TreeCase):
             with self.subTest(said, code=code):
                 self.assertIn(f"PART {seen}", self.part("outside_part()")[0])
 
-    def test_the_front_ends_of_the_hunt(self) -> None:
-        self.assertIn("PART skipped", self.part("front_ends_part()")[0], "nothing is built")
-        program = fakes.checks(self.root / "build/model/bin/a_check", [("x", "check", "pass")])
-        fakes.manifest(self.root, "model", "checks", [program])
-        script = self.root / "model_check/hunt/tests/front_ends_test.py"
-        for said, code, seen in (("same Make: found\\nleft out clang: no", 0, "passed ['1 of 2"), ("other Make: silent", 1, "failed ['0 of 1"),
-                                 ("same Make: found", 1, "failed"), ("", 0, "failed")):
-            fakes.script(script, f"import sys\nprint('{said}' if sys.argv[1].endswith('/model') else '')\nsys.exit({code})\n")
-            with self.subTest(said, code=code):
-                self.assertIn(f"PART {seen}", self.part("front_ends_part()")[0])
+    def test_the_hunt_of_and_for_strangers(self) -> None:
+        for part, script, ends in (("front_ends_part()", "front_ends_test.py", "g++"), ("suites_part()", "suites_of_others.py", "5")):
+            self.assertIn("PART skipped", self.part(part)[0], "nothing is built")
+            program = fakes.checks(self.root / "build/model/bin/a_check", [("x", "check", "pass")])
+            fakes.manifest(self.root, "model", "checks", [program])
+            script = self.root / "model_check/hunt/tests" / script
+            for said, code, seen in (("same Make: found\\nleft out xenium all: no", 0, "passed ['1 of 2"),
+                                     ("other xenium a.b/0: race", 1, "failed ['0 of 1"), ("same Make: found", 1, "failed"), ("", 0, "failed")):
+                fakes.script(script, f"import sys\nprint('{said}' if sys.argv[1].endswith('/model') and sys.argv[-1] == '{ends}' else '')\n"
+                                     f"sys.exit({code})\n")
+                with self.subTest(said, code=code, part=part):
+                    self.assertIn(f"PART {seen}", self.part(part)[0])
+            fakes.manifest(self.root, "model", "checks", [])
 
     def test_the_speed_of_code_as_it_is_is_judged_by_its_interval(self) -> None:
         self.assertIn("PART skipped", self.part("speed_part()")[0], "no program")

@@ -15,9 +15,9 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "scripts" / "tests"))
 from page import install, outside, run  # noqa: E402
 
-PAGE = (Path(__file__).resolve().parents[1] / "README.md").read_text()
-BLOCKS = {name: text for _, text, name in re.findall(r"^```(\w+)\n((?:// |# )(\S+)\n.*?)^```$", PAGE.split("## Other ways")[0], re.M | re.S)}
-OTHER_BLOCKS = {name: text for _, text, name in re.findall(r"^```(\w+)\n((?:// |# )(\S+)\n.*?)^```$", PAGE.split("## Other ways")[1], re.M | re.S)}
+# README.md's files by name: of the five minutes, and of the other ways.
+BLOCKS, OTHER_BLOCKS = ({name: text for text, name in re.findall(r"^```\w+\n((?:// |# )(\S+)\n.*?)^```$", part, re.M | re.S)} for part in
+                        (Path(__file__).resolve().parents[1] / "README.md").read_text().split("## Other ways")[:2])
 CASE = "mailbox.wakes_its_taker"
 # A class of the library, for the way with sources of its own.
 BOX = '#include "mailbox.hpp"\nvoid post(mailbox& box, int letter) { box.post(letter); }\n'
@@ -144,7 +144,10 @@ def framework(header: str, package: str, head: str, libraries: str = "") -> Call
 ROWS = {
     "Make": by_make, "Meson": by_meson, "FetchContent": by_sources, "clang": by_clang,
     "doctest": framework("doctest/doctest.h", "doctest-dev", "#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN\n#include <doctest/doctest.h>"),
-    "Catch2": framework("catch2/catch.hpp", "catch2", "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>"),
+    # Debian 12 has version 2, later ones have 3.
+    "Catch2": framework("catch2/catch.hpp", "catch2", "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>")
+    if Path("/usr/include/catch2/catch.hpp").exists() else
+    framework("catch2/catch_all.hpp", "catch2", "#include <catch2/catch_all.hpp>", " -lCatch2Main -lCatch2"),
 }
 
 
