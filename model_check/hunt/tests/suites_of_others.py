@@ -42,9 +42,17 @@ SUITES = {
         "nikolaev_queue_test", "kirsch_kfifo_queue_test", "kirsch_bounded_kfifo_queue_test", "chase_work_stealing_deque_test",
         "seqlock_test", "left_right_test")), options=("-I.", "-include", "limits"), libraries=("-lgtest",)),
 }
-# Suite and case (a pattern) -> the kind of failure, and why it is none of the hunt's.
+# Suite and case (a pattern) -> the kind of failure (a pattern), and why it is none of the hunt's.
 KNOWN: dict[tuple[str, str], tuple[str, str]] = {
     ("readerwriterqueue", "size_approx"): ("race", "a block is linked before the fence that publishes it (its issue 171, mended by 172)"),
+    ("concurrentqueue", "core_(free_list|spmc_hash|thread_local)"):
+        ("race", "the test's own: its threads write to the bits of one std::vector<bool>"),
+    ("xenium", r"RamalheteQueue/\d\.parallel_usage"): (".*", "pop_idx.fetch_add(release) does not acquire, so a pop may read a stale null next"),
+}
+# Found, and not judged yet: neither a defect of the library nor a false alarm may be claimed.
+OPEN = {
+    ("concurrentqueue", "block_recycling|blocking_wrappers|exceptions"), ("xenium", r"VyukovBoundedQueue\.parallel_usage"),
+    ("xenium", r"KirschKFifoQueue/\d\.parallel_usage"),
 }
 
 
@@ -105,7 +113,9 @@ def rows_of(name: str, told: dict, rename: str = "") -> list[str]:
         if (one := failures.get(case)) is None:
             why = told["refused"].get(case) or ("no run has ended" if row["runs"] == row["cuts"] else "")
             rows.append(f"{'left out' if why else 'same'} {name} {shown}: {why or f'nothing found in {runs}'}")
-        elif known and known[0] == one["kind"]:
+        elif any(suite == name and re.fullmatch(pattern, shown) for suite, pattern in OPEN):
+            rows.append(f"left out {name} {shown}: {one['kind']} in run {one['run']}, needs {one['needs']}: not judged yet; {one['replay']}")
+        elif known and re.fullmatch(known[0], one["kind"]):
             rows.append(f"same {name} {shown}: {one['kind']} in run {one['run']}: {known[1]}")
         else:
             rows.append(f"other {name} {shown}: {one['kind']} in run {one['run']}, needs {one['needs']}; {one['replay']}")

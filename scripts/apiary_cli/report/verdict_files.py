@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..base import json_result, repo
 from . import html, junit, sarif
-from .junit import PASSED, Case, Part
+from .junit import PASSED, Part, Verdict
 
 KINDS = ("junit", "sarif", "html")
-
-
-@dataclass
-class Verdict(Case):
-    """A case, and of a failure what it is, where it is, and how it came about."""
-
-    kind: str = ""  # race, deadlock, …
-    steps: list[dict] = field(default_factory=list)  # of the execution: step, thread, operation, file, line
-    places: list[tuple[str, int]] = field(default_factory=list)  # files and lines, the nearest first
-    trace: str = ""
-    replay: str = ""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

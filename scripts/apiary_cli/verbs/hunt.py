@@ -14,8 +14,7 @@ from ..base import argument_kinds, json_result, proc, repo
 from ..base.errors import Fault, INCORRECT, USAGE
 from ..base.say import colour, counted, duration, heading, say, table, warn
 from ..report import verdict_files
-from ..report.junit import FAILED, PASSED, SKIPPED
-from ..report.verdict_files import Verdict
+from ..report.junit import FAILED, PASSED, SKIPPED, Verdict
 from ..verify import hunt_units, hunting
 from ..verify.hunt_units import Unit
 
