@@ -5,8 +5,8 @@
 # The package holds what the configuration builds: headers always; the checkers, the stress harness and the subjects'
 # harness where APIARY_MODEL_CHECKS, APIARY_STRESS and APIARY_BENCH are on. model_check/outside_example uses it.
 set(APIARY_PACKAGE_PARTS apiary apiary_warnings apiary_sanitizers apiary_stress_sanitizers)
-foreach(part apiary_relacy apiary_trace_table apiary_job apiary_explorer apiary_model_engine apiary_as_it_is apiary_stress_harness
-    apiary_bench_harness)
+foreach(part apiary_relacy apiary_trace_table apiary_job apiary_explorer apiary_model_engine apiary_as_it_is apiary_hunt
+    apiary_stress_harness apiary_bench_harness)
   if(TARGET ${part})
     list(APPEND APIARY_PACKAGE_PARTS ${part})
   endif()
@@ -39,7 +39,7 @@ install(FILES bench/apiary/bench/allocation_count_on.cpp bench/apiary/bench/allo
 install(FILES model_check/apiary/model_check/as_it_is/image_begin.cpp model_check/apiary/model_check/as_it_is/image_end.cpp
   model_check/apiary/model_check/as_it_is/instrumented.hpp model_check/apiary/model_check/as_it_is/gxx_plugin.cpp
   DESTINATION ${data}/as_it_is)
-foreach(kind manifest model as_it_is stress bench)
+foreach(kind manifest model as_it_is hunt stress bench)
   install(FILES scripts/cmake/apiary_${kind}.cmake DESTINATION ${package})
 endforeach()
 install(FILES scripts/cmake/apiary_look_for_assembly.cmake scripts/cmake/apiary_look_for_assembly.awk DESTINATION ${package})
@@ -75,3 +75,14 @@ set(APIARY_PC_INCLUDEDIR "\${prefix}")
 cmake_path(APPEND APIARY_PC_INCLUDEDIR ${include})
 configure_file(scripts/cmake/apiary.pc.in ${CMAKE_BINARY_DIR}/installed/apiary.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/installed/apiary.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+
+# Flags of the hunt for those that build by hand, by Make or by Meson.
+if(TARGET apiary_hunt)
+  include(apiary_hunt)
+  apiary_hunt_options(flags)
+  list(JOIN flags " " APIARY_HUNT_CFLAGS)
+  set(APIARY_PC_LIBDIR "\${prefix}")
+  cmake_path(APPEND APIARY_PC_LIBDIR ${CMAKE_INSTALL_LIBDIR})
+  configure_file(scripts/cmake/apiary-hunt.pc.in ${CMAKE_BINARY_DIR}/installed/apiary-hunt.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/installed/apiary-hunt.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+endif()

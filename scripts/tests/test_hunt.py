@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import unittest
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 from apiary_cli.verify import hunting
@@ -17,12 +18,21 @@ PROGRAM = """#!{python} -ISE
 # apiary_hunt_runtime {names}
 import os, sys
 words = sys.argv[1:]
+asks = "APIARY_HUNT" not in os.environ
 if "--gtest_list" + "_tests" in words:
-    assert "APIARY_HUNT" not in os.environ
+    assert asks
     print("Running main() from somewhere\\nqueue.\\n  fifo\\n  loses  # TypeParam = int\\n  DISABLED_slow"); sys.exit(0)
+if asks and ("--list-test" + "-names-only" in words or "quiet" in words):
+    names = [one for one in ["a fifo, bounded", "it loses [one]", "-odd"] if words[0][0] == "-" or one == words[0].replace(chr(92), "")]
+    print(*names, sep="\\n"); sys.exit(len(names) if "quiet" not in words else 0)
+if asks and "--list-test-cases" in words:
+    print("a line of its own\\n<?xml version='1.0'?><doctest><TestCase name='a fifo' skipped='false'/>"
+          "<TestCase name='it loses, &quot;one&quot;' skipped='false'/><TestCase name='left out' skipped='true'/></doctest>"); sys.exit(0)
 asked = dict(word.split("=") for word in os.environ["APIARY_HUNT"].split(";"))
 bad = "loses" in " ".join(words)
 kind = "refused" if "asks" in words else "race"
+if "here" in words:
+    assert os.environ["OF_THE_TEST"] == "yes" and os.path.exists("of_the_test"), os.getcwd()
 with open(asked["out"], "w") as out:
     if bad or "asks" in words or "replay" in asked:
         print("run", asked["first"], 20, kind, 66, 9, 3, 1, 0, 3, "00c0ffee", "pct,weak", 4, 0.5, "400000", sep="\\t", file=out)
@@ -59,6 +69,68 @@ class Hunt(TreeCase):
         again = apiary(self.root, *replay.split()[1:])
         self.assertEqual(again.returncode, 1, again.stderr)
         self.assertIn("hash 00c0ffee", again.stdout)
+
+    def test_cases_of_other_frameworks(self) -> None:
+        for framework, names, listed, filtered in (
+            ("Catch2 v2", "list-test-names-only", ["a fifo, bounded", "it loses [one]", "-odd"], r"--order rand 'it loses \[one]'"),
+            ("Catch2 v3", "list all/matching test cases", ["a fifo, bounded", "it loses [one]", "-odd"], r"--order rand 'it loses \[one]'"),
+            ("doctest", "doctest version is ", ["a fifo", 'it loses, "one"'], "--order rand '--test-case=it loses? ?one?'"),
+        ):
+            with self.subTest(framework=framework):
+                done = self.hunt("--json", str(self.root / "told.json"), "--", str(self.program(names)), "--order", "rand")
+                told = json.loads((self.root / "told.json").read_text())
+                self.assertEqual((done.returncode, list(told["cases"])), (1, listed), done.stderr)
+                self.assertEqual([one["case"] for one in told["failures"]], listed[1:2])
+                self.assertTrue(told["failures"][0]["replay"].endswith(filtered), told["failures"][0]["replay"])
+
+    def test_the_tests_of_ctest(self) -> None:
+        folder = self.root / "tests"
+        (folder / "here").mkdir(parents=True)
+        (folder / "here" / "of_the_test").touch()
+        program, cases = self.program(), fakes.script(self.root / "cases", PROGRAM.format(python=sys.executable, names="gtest_list_tests"))
+        (folder / "CTestTestfile.cmake").write_text(f"""
+add_test(right "{program}" "here")
+set_tests_properties(right PROPERTIES WORKING_DIRECTORY "{folder}/here" ENVIRONMENT "OF_THE_TEST=yes")
+add_test(wrong "{program}" "loses")
+add_test(skips "{program}" "loses")
+set_tests_properties(skips PROPERTIES SKIP_RETURN_CODE 66)
+add_test(cases "{cases}")
+add_test(fails "{program}")
+set_tests_properties(fails PROPERTIES WILL_FAIL TRUE)
+add_test(other "{sys.executable}")
+add_test(unbuilt "{folder}/nothing")
+""")
+        done = self.hunt("--json", str(self.root / "told.json"), "--", "ctest", "--test-dir", str(folder))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        told = json.loads((self.root / "told.json").read_text())
+        self.assertEqual(set(told["cases"]), {"right", "wrong", "skips", "cases: queue.fifo", "cases: queue.loses"})
+        self.assertEqual([one["case"] for one in told["failures"]], ["wrong", "cases: queue.loses"])
+        self.assertEqual(told["left_out"]["skips"], "it says that it was skipped")
+        for name, why in (("fails", "it is meant to fail"), ("other", "is not linked with the hunt's runtime"), ("unbuilt", "is not built")):
+            self.assertRegex(done.stdout, f"not hunted: {name}: .*{why}")
+        self.assertRegex(told["failures"][0]["replay"], rf"^cd {folder} && {self.root}/scripts/apiary hunt --seed 1:20:\w+ -- {program} loses$")
+        done = self.hunt("--", "ctest", "--test-dir", str(folder), "-R", "other")
+        self.assertEqual((done.returncode, "none of 1 tests of CTest can be hunted" in done.stderr), (2, True), done.stderr)
+
+    def test_the_files_for_ci_and_for_people(self) -> None:
+        program = self.program("gtest_list_tests")
+        words = [word for kind in ("junit", "sarif", "html") for word in (f"--{kind}", str(self.root / kind))]
+        done = self.hunt(*words, "--", str(program))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        suite = ET.parse(self.root / "junit").find("testsuite")
+        self.assertEqual((suite.get("tests"), suite.get("failures")), ("2", "1"))
+        failure = suite.find("testcase/failure")
+        self.assertIn("an older store", failure.text)
+        self.assertIn("replay: scripts/apiary hunt --seed 1:20:", failure.text)
+        run = json.loads((self.root / "sarif").read_text())["runs"][0]
+        result = run["results"][0]
+        self.assertEqual((result["ruleId"], run["tool"]["driver"]["rules"][0]["id"]), ("apiary/race", "apiary/race"))
+        self.assertEqual([flow["id"] for flow in result["codeFlows"][0]["threadFlows"]], ["thread 0", "thread 1"])
+        page = (self.root / "html").read_text()
+        self.assertIn("an older store", page)
+        self.assertIn("queue.fifo", page)
+        done = self.hunt("--sarif", str(self.root), "--", str(program))
+        self.assertEqual((done.returncode, "cannot be written" in done.stderr), (2, True), done.stderr)
 
     def test_a_plain_program_is_silent_if_nothing_is_found(self) -> None:
         done = self.hunt("--", str(self.program()))

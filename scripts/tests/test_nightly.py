@@ -59,7 +59,7 @@ class Budget(unittest.TestCase):
         self.assertEqual(asked, [([], relacy, relacy), (["large"], explorer, explorer)])
         self.assertEqual([case.status for case in part.cases], [PASSED, SKIPPED], "a search that was cut is told")
         args = argparse.Namespace(no_build=True, workers=2)
-        for budget, fit, rest in ((3600, True, 3600 - 15 * 60 - 6 * 60 - 4 * 60), (1500, True, 1500 - 4 * 60), (1499, False, 1499)):
+        for budget, fit, rest in ((3600, True, 3600 - 15 * 60 - 9 * 60 - 4 * 60), (1500, True, 1500 - 4 * 60), (1499, False, 1499)):
             with contextlib.redirect_stdout(io.StringIO()) as said:
                 night = {name: how for name, *how in nightly.night(args, budget, time.monotonic() + 0.4)}
             self.assertEqual((list(night)[1:3], night["hunts"][1:]), (["hunts", "prove"], [fit, "prove"]))
@@ -251,6 +251,20 @@ class Parts(TreeCase):
             fakes.script(table, f"import sys\nprint('{said}' if sys.argv[1] == '--long' else '')\nsys.exit({code})\n")
             with self.subTest(said, code=code):
                 self.assertIn(f"PART {seen}", self.part("outside_part()")[0])
+
+    def test_the_hunt_of_and_for_strangers(self) -> None:
+        for part, script, ends in (("front_ends_part()", "front_ends_test.py", "g++"), ("suites_part()", "suites_of_others.py", "5")):
+            self.assertIn("PART skipped", self.part(part)[0], "nothing is built")
+            program = fakes.checks(self.root / "build/model/bin/a_check", [("x", "check", "pass")])
+            fakes.manifest(self.root, "model", "checks", [program])
+            script = self.root / "model_check/hunt/tests" / script
+            for said, code, seen in (("same Make: found\\nleft out xenium all: no", 0, "passed ['1 of 2"),
+                                     ("other xenium a.b/0: race", 1, "failed ['0 of 1"), ("same Make: found", 1, "failed"), ("", 0, "failed")):
+                fakes.script(script, f"import sys\nprint('{said}' if sys.argv[1].endswith('/model') and sys.argv[-1] == '{ends}' else '')\n"
+                                     f"sys.exit({code})\n")
+                with self.subTest(said, code=code, part=part):
+                    self.assertIn(f"PART {seen}", self.part(part)[0])
+            fakes.manifest(self.root, "model", "checks", [])
 
     def test_the_speed_of_code_as_it_is_is_judged_by_its_interval(self) -> None:
         self.assertIn("PART skipped", self.part("speed_part()")[0], "no program")

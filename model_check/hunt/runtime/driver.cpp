@@ -123,6 +123,10 @@ private:
         machine::fill(report, 0, sizeof *report);
         std::fflush(out_);
         const long id = machine::call(SYS_fork);
+        if (id < 0) {
+            std::fprintf(stderr, "apiary hunt: no process can be started for a run (fork: %s)\n", std::strerror(static_cast<int>(-id)));
+            _exit(3);
+        }
         if (id == 0) {
             if (!asked_.replay) {
                 dup2(output_, 1);

@@ -19,6 +19,17 @@ class Case:
 
 
 @dataclass
+class Verdict(Case):
+    """A case, and of a failure what it is, where it is, and how it came about."""
+
+    kind: str = ""  # race, deadlock, …
+    steps: list[dict] = field(default_factory=list)  # of the execution: step, thread, operation, file, line
+    places: list[tuple[str, int]] = field(default_factory=list)  # files and lines, the nearest first
+    trace: str = ""
+    replay: str = ""
+
+
+@dataclass
 class Part:
     """A group of cases: one part of a night."""
 

@@ -5,25 +5,31 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import tempfile
 import time
 from pathlib import Path
 
-from ..base import argument_kinds, json_result, proc
+from ..base import argument_kinds, json_result, proc, repo
 from ..base.errors import Fault, INCORRECT, USAGE
 from ..base.say import colour, counted, duration, heading, say, table, warn
-from ..verify import hunting
+from ..report import verdict_files
+from ..report.junit import FAILED, PASSED, SKIPPED, Verdict
+from ..verify import hunt_units, hunting
+from ..verify.hunt_units import Unit
 
 SUMMARY = "run anybody's test program under drawn schedules and stale reads, until one fails"
 DESCRIPTION = """\
 The program was compiled with -fsanitize=thread and linked with the hunt's runtime (CMake: apiary_hunt(TARGET);
 model_check/hunt/README.md has the flags). Each run is another schedule, and another choice among the stores that C++
-lets a load read. gtest's cases are hunted each by itself; of any other program, the whole. A failure is told with its
-label (needs a stale read, an odd time, or neither), the last operations of each thread, and the line that replays it.
+lets a load read. The cases of gtest, Catch2 and doctest are hunted each by itself; of `ctest`, each test's program, in
+its folder; of any other program, the whole. A failure is told with its label (needs a stale read, an odd time, or
+neither), the last operations of each thread, and the line that replays it.
 
   scripts/apiary hunt --time 30s -- build/tests/queue_test --gtest_filter='Queue.*'
+  cd build && ../scripts/apiary hunt --time 5m -- ctest -R queue
 
-writes:  nothing, but with --json
+writes:  nothing, but what --json, --junit, --sarif and --html name
 takes:   as long as --time says; each case has its share
 exit:    0 nothing was found; 1 a failure, which is told; 2 bad arguments, or the program cannot be hunted;
          3 it has not ended in any run, or asks for what is not supported"""
@@ -56,96 +62,146 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strategy", default="portfolio", metavar="WORDS",
                         help="random, bursts or pct; sc or weak; patient; joined by commas (default portfolio: drawn for each run)")
     parser.add_argument("--runs", type=argument_kinds.count, metavar="N", help="of each case at most")
+    verdict_files.arguments(parser)
 
 
-def spec(program: Path, words: list[str], out: Path, asked: dict, timeout: float, tag: object) -> proc.Spec:
+def spec(unit: Unit, out: Path, asked: dict, timeout: float) -> proc.Spec:
     told = ";".join(f"{name}={value}" for name, value in {**asked, "limit": LIMIT, "out": out}.items())
-    return proc.Spec([program, *words], env={**os.environ, "APIARY_HUNT": told}, timeout=timeout, tag=(tag, words, out))
+    return proc.Spec([unit.program, *unit.words], cwd=unit.folder, env=unit.environment | {"APIARY_HUNT": told}, timeout=timeout, tag=(unit, out))
 
 
-def result_of(done: proc.Done, found: hunting.Found) -> hunting.Found:
+def found_by(done: proc.Done, out: Path) -> hunting.Found:
+    found = hunting.read(out.read_text(errors="replace") if out.exists() else "")
     if not found.summary:
         raise Fault(f"{Path(done.argv[0]).name} {done.how()} before its hunt was over", done.err or done.out,
                     "run it by itself: without a hunt it runs once", USAGE if done.rc == 2 else 3)
     return found
 
 
-def tell_failure(program: Path, name: str, words: list[str], found: hunting.Found, strategy: str) -> dict:
-    run = found.run
-    label = f"needs {found.needs}" if found.needs != "neither" else "needs neither a stale read nor an odd time"
-    heading(f"{name}: {run['kind']}; {label}")
-    say(f"run {run['run']}, {run['seconds']} s; {run['steps']} operations, {run['switches']} switches, {run['stale']} stale reads, "
-        f"{run['threads']} threads; strategy {run['strategy']}", *hunting.report(program, found))
-    replay = hunting.replay_line(str(program), words, found, strategy)
+def replay_of(unit: Unit, found: hunting.Found, strategy: str) -> str:
+    words = hunting.replay_line(unit.program, unit.words, found, strategy)
+    if unit.folder is None:
+        return shlex.join(words)
+    words[0] = str(repo.ROOT / words[0])
+    return f"cd {shlex.quote(str(unit.folder))} && {shlex.join(['env', *unit.variables, *words] if unit.variables else words)}"
+
+
+def needs_words(needs: str) -> str:
+    return f"needs {needs}" if needs != "neither" else "needs neither a stale read nor an odd time"
+
+
+def tell_failure(unit: Unit, found: hunting.Found, strategy: str) -> dict:
+    """On the terminal; and what the files have of it."""
+    run, places = found.run, hunting.places_of(unit.program, found)
+    ran = (f"run {run['run']}, {run['seconds']} s; {run['steps']} operations, {run['switches']} switches, {run['stale']} stale reads, "
+           f"{run['threads']} threads; strategy {run['strategy']}")
+    lines, replay = hunting.report(found, places), replay_of(unit, found, strategy)
+    heading(f"{unit.name}: {run['kind']}; {needs_words(found.needs)}")
+    say(ran, *lines)
     say(f"replay: {replay}")
-    return {"case": name, "kind": run["kind"], "needs": found.needs, "run": int(run["run"]), "hash": run["hash"], "text": found.text,
-            "rows": found.rows[-hunting.SHOWN_ROWS:], "replay": replay}
+    return {"case": unit.name, "kind": run["kind"], "needs": found.needs, "run": int(run["run"]), "hash": run["hash"], "text": found.text,
+            "output": found.output, "steps": hunting.steps(found, places),
+            "places": hunting.where(found, places), "report": [ran, *lines], "replay": replay,
+            "program": str(unit.program)}
 
 
-def replays(args: argparse.Namespace, program: Path, words: list[str], folder: Path) -> int:
-    if args.seed.build != (build := hunting.build_of(program)):
-        raise Fault(f"the seed is of build {args.seed.build}, and {program.name} is build {build}",
+def replays(args: argparse.Namespace, plan: hunt_units.Plan, out: Path) -> int:
+    unit = plan.units[0]
+    if args.seed.build != (build := hunting.build_of(unit.program)):
+        raise Fault(f"the seed is of build {args.seed.build}, and {unit.program.name} is build {build}",
                     "another build has other operations, so the same draws are another run", "hunt anew, or build what was hunted", USAGE)
     asked = {"first": args.seed.first, "length": args.seed.length, "strategy": args.strategy, "replay": 1}
-    done = proc.run([program, *words], timeout=2 * LIMIT, env={
-        **os.environ, "APIARY_HUNT": ";".join(f"{k}={v}" for k, v in {**asked, "limit": LIMIT, "out": folder / "0"}.items())})
-    out = folder / "0"
-    found = result_of(done, hunting.read(out.read_text() if out.exists() else ""))
+    one = spec(unit, out, asked, 2 * LIMIT)
+    done = proc.run(one.argv, timeout=one.timeout, env=one.env)
+    found = found_by(done, out)
     say(done.out.rstrip(), done.err.rstrip())
-    heading(f"{program.name}: {found.run['kind']}; {found.run['steps']} operations, hash {found.run['hash']}")
-    say(*hunting.report(program, found))
-    json_result.note(program=str(program), failures=[{"kind": found.run["kind"], "hash": found.run["hash"], "text": found.text}])
+    heading(f"{unit.program.name}: {found.run['kind']}; {found.run['steps']} operations, hash {found.run['hash']}")
+    say(*hunting.report(found, hunting.places_of(unit.program, found)))
+    json_result.note(program=str(unit.program), failures=[{"kind": found.run["kind"], "hash": found.run["hash"], "text": found.text}])
     return INCORRECT if done.rc else 0
 
 
 def run(args: argparse.Namespace) -> int:
-    name, *words = args.command
-    program = hunting.must_be_linked(name).resolve()
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
+    verdict_files.check(args)
+    with tempfile.TemporaryDirectory() as folder:
         if args.seed.replays:
-            return replays(args, program, words, folder)
-        if half := hunting.uninstrumented(program):
-            warn(f"compiled without -fsanitize=thread, so what they do is not seen: {', '.join(half[:5])}{' …' if half[5:] else ''}")
-        given = [one for one in words if not one.startswith("--gtest_filter=")]
-        units = [(case, [*given, f"--gtest_filter={case}"]) for case in hunting.cases_of(program, words)] or [(program.name, words)]
-        parts = -(-args.jobs // len(units))  # of a unit, at once
-        share = max(LEAST, args.time * args.jobs / (len(units) * parts))
-        specs = []
-        for case, its in units:
-            for part in range(parts):
-                asked = {"seconds": f"{share:.3f}", "first": args.seed.first + part, "step": parts, "strategy": args.strategy}
-                if args.runs:
-                    asked["runs"] = -(-args.runs // parts)
-                specs.append(spec(program, its, folder / str(len(specs)), asked, share * 3 + 2 * LIMIT + 30, case))
-        return hunts(args, program, specs)
+            name, *words = args.command  # as the line has it: a filter names one case
+            return replays(args, hunt_units.Plan([Unit(Path(name).name, hunting.must_be_linked(name).resolve(), tuple(words))]), Path(folder) / "0")
+        plan = hunt_units.plan(args.command)
+        for program in dict.fromkeys(unit.program for unit in plan.units):
+            if half := hunting.uninstrumented(program):
+                warn(f"{program.name}: compiled without -fsanitize=thread, so what they do is not seen: "
+                     f"{', '.join(half[:5])}{' …' if half[5:] else ''}")
+        return hunts(args, plan, specs_of(args, plan.units, Path(folder)))
 
 
-def hunts(args: argparse.Namespace, program: Path, specs: list[proc.Spec]) -> int:
+def specs_of(args: argparse.Namespace, units: list[Unit], folder: Path) -> list[proc.Spec]:
+    """Each unit's share of the time; where there are fewer units than processors, several processes for each."""
+    parts = -(-args.jobs // len(units))
+    share = max(LEAST, args.time * args.jobs / (len(units) * parts))
+    specs = []
+    for unit in units:
+        for part in range(parts):
+            asked = {"seconds": f"{share:.3f}", "first": args.seed.first + part, "step": parts, "strategy": args.strategy}
+            if args.runs:
+                asked["runs"] = -(-args.runs // parts)
+            specs.append(spec(unit, folder / str(len(specs)), asked, share * 3 + 2 * LIMIT + 30))
+    return specs
+
+
+def hunts(args: argparse.Namespace, plan: hunt_units.Plan, specs: list[proc.Spec]) -> int:
     began, failures, refused, rows = time.monotonic(), {}, {}, {}
-    for done in counted("hunt", proc.run_many(specs, args.jobs), len(specs), lambda done: done.tag[0]):
-        case, words, out = done.tag
-        found = result_of(done, hunting.read(out.read_text() if out.exists() else ""))
-        row = rows.setdefault(case, dict.fromkeys(("runs", "cuts", "stale", "accesses"), 0))
+    for done in counted("hunt", proc.run_many(specs, args.jobs), len(specs), lambda done: done.tag[0].name):
+        unit, out = done.tag
+        found = found_by(done, out)
+        row = rows.setdefault(unit.name, dict.fromkeys(("runs", "cuts", "stale", "accesses"), 0) | {"seconds": 0.0})
         for key in row:
-            row[key] += int(found.summary[key])
+            row[key] += type(row[key])(found.summary[key])
         if found.run.get("kind") == "refused":
-            refused[case] = found.text[0]
-        elif found.run and case not in failures:
-            failures[case] = tell_failure(program, case, words, found, args.strategy)
-    heading(f"{program.name}: {len(rows)} case{'s' if len(rows) > 1 else ''}, {duration(time.monotonic() - began)}")
+            refused[unit.name] = found.text[0]
+        elif found.run and unit.skipped is not None and int(found.run["status"]) == unit.skipped:
+            plan.left_out[unit.name] = "it says that it was skipped"
+        elif found.run and unit.name not in failures:
+            failures[unit.name] = tell_failure(unit, found, args.strategy)
+    name, took = Path(args.command[0]).name, time.monotonic() - began
+    about = f"{name}: {len(rows)} case{'s' if len(rows) > 1 else ''}, {duration(took)}"
+    heading(about)
     say(table(["case", "runs:n", "stale reads:n", "cut:n", "verdict"],
               [[case, str(row["runs"]), str(row["stale"]), str(row["cuts"]),
-                colour(failures[case]["kind"], "red") if case in failures else refused.get(case, "nothing found")]
+                colour(failures[case]["kind"], "red") if case in failures else refused.get(case) or plan.left_out.get(case) or "nothing found"]
                for case, row in rows.items()]))
-    json_result.note(program=str(program), cases=rows, failures=list(failures.values()), refused=refused)
+    for test, why in plan.left_out.items():
+        if test not in rows:
+            say(f"not hunted: {test}: {why}")
+    json_result.note(program=str(plan.units[0].program), cases=rows, failures=list(failures.values()), refused=refused, left_out=plan.left_out)
+    written = verdict_files.write(args, "hunt", f"{about} · {argument_kinds.command()}", verdicts(rows, failures, refused, plan.left_out), took)
+    if written:
+        say(f"written: {', '.join(map(str, written))}")
+    return judged(name, rows, failures, refused)
+
+
+def verdicts(rows: dict, failures: dict, refused: dict, left_out: dict) -> list[Verdict]:
+    found = []
+    for case, row in rows.items():
+        if one := failures.get(case):
+            found.append(Verdict(case, FAILED, row["seconds"], "\n".join([needs_words(one["needs"]), *one["report"], f"replay: {one['replay']}"]), one["kind"],
+                                 one["steps"], one["places"], "\n".join(one["report"]), one["replay"]))
+        elif case in refused or case in left_out:
+            found.append(Verdict(case, SKIPPED, row["seconds"], refused.get(case) or left_out[case]))
+        else:
+            ended = row["runs"] > row["cuts"]
+            found.append(Verdict(case, PASSED if ended else SKIPPED, row["seconds"], f"{row['runs']} runs" if ended else "no run has ended"))
+    return found + [Verdict(test, SKIPPED, 0.0, why) for test, why in left_out.items() if test not in rows]
+
+
+def judged(name: str, rows: dict, failures: dict, refused: dict) -> int:
     if failures:
         return INCORRECT
     if refused:
         raise Fault(f"{len(refused)} of {len(rows)} cases ask for what a hunt does not support", "\n".join(f"{case}: {why}" for case, why in refused.items()),
                     "model_check/hunt/README.md says what is supported")
     if not any(row["accesses"] for row in rows.values()):
-        raise Fault(f"nothing of {program.name} was seen", "no access of it is instrumented", "compile it with -fsanitize=thread", USAGE)
+        raise Fault(f"nothing of {name} was seen", "no access of it is instrumented", "compile it with -fsanitize=thread", USAGE)
     if any(row["runs"] == row["cuts"] for row in rows.values()):
         raise Fault("no run has ended: " + ", ".join(case for case, row in rows.items() if row["runs"] == row["cuts"]),
                     f"each was cut after 20 million operations or {LIMIT} s", "hunt through a smaller case")

@@ -27,12 +27,14 @@ SUMMARY = "everything, with long budgets; one page and one exit code"
 DESCRIPTION = """\
 Sets up, builds everything, and divides what is left of the budget: the tests, then the searches of which
 the tests run a part, since they do not end by themselves (hunts), the model checks, the long form of
-outside code and the explorer's speed, the museum's times to detect, the mutants, the stresses under the
-sanitizers, the exact counts, the plan smoke (each scenario and subject once), the race, the tests that check
-leaves to it (the presets that end in -night), and a minute of the echo example under TSan. With 25 minutes or
-more all tests run, also those and the hunts, the museum is timed, the echo runs, instructions are counted and
-smoke is raced; with less, the unit tests. The long form, the speed and the mutants of memory orders
-need an hour, those of logic three, of which a night asks the sixth that its day draws (mutate --logic --draw).
+outside code, the explorer's speed, the hunt by other build systems, compilers and test frameworks, the
+museum's times to detect, the mutants, the stresses under the sanitizers, the exact counts, the plan smoke
+(each scenario and subject once), the race, the tests that check leaves to it (the presets that end in -night),
+and a minute of the echo example under TSan. With 25 minutes or more all tests run, also those and the hunts,
+the museum is timed, the echo runs, instructions are counted and smoke is raced; with less, the unit tests. The
+long form, the speed, the hunt's ways to build and the mutants of memory orders need an hour, the hunt of
+others' suites (which fetches their sources) and the mutants of logic three, of which a night asks the sixth that
+its day draws (mutate --logic --draw).
 The race is the plan publish, with 30 rounds of one batch, where the time allows; else quick, else smoke.
 Nothing is left out silently: the page says what did not fit.
 
@@ -59,6 +61,9 @@ OUTSIDE_TABLE = Path("model_check/outside/table_test.py")
 OUTSIDE_ROW = re.compile(r"^(?P<word>same|other|left out) (?P<name>\w+ \w+): (?P<said>.*)$", re.MULTILINE)
 SPEED_TAKES, SPEED_ROUNDS = 3 * 60.0, "21"
 SPEED_ROW = re.compile(r"^(?P<name>\w+) +as it is takes (?P<said>.+): (?P<word>within|unresolved|BEYOND)\b", re.MULTILINE)
+FRONT_ENDS, SUITES = (Path("model_check/hunt/tests") / name for name in ("front_ends_test.py", "suites_of_others.py"))
+FRONT_ENDS_TAKE, SUITES_TAKE, SUITES_SECONDS = 3 * 60.0, 30 * 60.0, "5"
+HUNT_ROW = re.compile(r"^(?P<word>same|other|left out) (?P<name>\w+(?: \S+)?): (?P<said>.*)$", re.MULTILINE)
 WORDS = {"same": PASSED, "other": FAILED, "left out": SKIPPED, "within": PASSED, "unresolved": SKIPPED, "BEYOND": FAILED}
 
 
@@ -185,6 +190,25 @@ def outside_part() -> Part:
     words = [sys.executable, repo.ROOT / OUTSIDE_TABLE, "--long", *programs]
     done = proc.run(words, cwd=repo.ROOT, timeout=10 * OUTSIDE_TAKES, merge=True)
     return rows_part("outside", done, OUTSIDE_ROW, f"rows are as {OUTSIDE_TABLE.parent}/README.md has them")
+
+
+def hunting_part(name: str, script: Path, words: list[str], takes: float, told: str) -> Part:
+    """What the hunt's own programs find when they are built as strangers build, or are of strangers."""
+    if not sources.built("model", "checks"):
+        return left_out(name, "the preset model is not built; scripts/apiary build model")
+    command = [sys.executable, repo.ROOT / script, repo.BUILD / "model", os.environ.get("CXX", "g++"), *words]
+    done = proc.run(command, cwd=repo.ROOT, timeout=10 * takes, merge=True)
+    return rows_part(name, done, HUNT_ROW, told)
+
+
+def front_ends_part() -> Part:
+    """By other build systems, compilers and test frameworks than those of `check`."""
+    return hunting_part("front_ends", FRONT_ENDS, [], FRONT_ENDS_TAKE, "ways to build a hunt work")
+
+
+def suites_part() -> Part:
+    """Test suites of others, from Debian's source packages: nothing is found but what is known."""
+    return hunting_part("suites", SUITES, ["--seconds", SUITES_SECONDS], SUITES_TAKE, f"cases are as {SUITES.parents[1]}/README.md has them")
 
 
 def speed_part() -> Part:
@@ -358,13 +382,16 @@ def night(args: argparse.Namespace, budget: float, started: float) -> Iterator[t
     whole = budget >= ALL_TESTS_FROM
     if not args.no_build:
         yield "tests", lambda: tests_part(list(check.PARTS) if whole else ["python", "ci"])
-    fixed = ((ALL_TESTS_FROM, HUNTS_TAKE), (MUTATION_FROM, MUTATION_TAKES), (OUTSIDE_FROM, OUTSIDE_TAKES + SPEED_TAKES), (LOGIC_FROM, LOGIC_TAKES))
+    fixed = ((ALL_TESTS_FROM, HUNTS_TAKE), (MUTATION_FROM, MUTATION_TAKES), (OUTSIDE_FROM, OUTSIDE_TAKES + SPEED_TAKES + FRONT_ENDS_TAKE),
+             (LOGIC_FROM, LOGIC_TAKES + SUITES_TAKE))
     rest, words = remainder(budget, time.monotonic() - started + sum(takes for least, takes in fixed if budget >= least))
     say(f"nightly: {words}")
     yield "hunts", hunts_part, whole, "prove"
     yield "prove", lambda: prove_part(SHARES["prove"] * rest)
     yield "outside", outside_part, budget >= OUTSIDE_FROM
     yield "speed", speed_part, budget >= OUTSIDE_FROM
+    yield "front_ends", front_ends_part, budget >= OUTSIDE_FROM
+    yield "suites", suites_part, budget >= LOGIC_FROM
     yield "museum", museum_part, whole, "museum --times"
     yield "mutation", mutation_part, budget >= MUTATION_FROM, "mutate"
     yield "logic", logic_part, budget >= LOGIC_FROM, "mutate --logic"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shlex
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Sequence
 
 from ..base import proc
 from ..base.errors import Fault, USAGE
@@ -75,34 +75,20 @@ def uninstrumented(program: Path) -> list[str]:
     if not shutil.which("readelf"):
         return []
     done = proc.run(["readelf", "--debug-dump=info", "--dwarf-depth=1", program], timeout=120)
-    names, name, producer = [], "", ""
+    names, name, producer, by_clang = [], "", "", False
     for line in [*done.out.splitlines(), "DW_TAG_compile_unit"]:
         if "DW_TAG_compile_unit" in line:
-            if name and "C++" in producer and "-fsanitize=thread" not in producer and "/hunt/runtime/" not in f"/{name}":
-                names.append(name)
+            instrumented = "-fsanitize=thread" in producer
+            by_clang |= instrumented and "clang" in producer
+            if name and ("C++" in producer or "clang" in producer) and not instrumented and "/hunt/runtime/" not in f"/{name}":
+                names.append((name, producer))
             name = producer = ""
         elif "DW_AT_producer" in line:
             producer = line
         elif "DW_AT_name" in line and not name:
             name = line.rpartition(": ")[2].strip()
-    return names
-
-
-def cases_of(program: Path, arguments: list[str]) -> list[str]:
-    """gtest's cases, each of which is hunted by itself; none: it is a plain main."""
-    if b"gtest_list_tests" not in program.read_bytes():
-        return []
-    done = proc.run([program, *arguments, "--gtest_list_tests"], timeout=60)
-    if not done.ok:
-        raise Fault(f"{program.name} --gtest_list_tests {done.how()}", done.err)
-    found, suite = [], ""
-    for line in done.out.splitlines():
-        word = line.split("#")[0].rstrip()
-        if word.startswith("  ") and suite:
-            found.append(suite + word.strip())
-        elif word.endswith("."):
-            suite = word
-    return [one for one in found if "DISABLED_" not in one]
+    # clang++ writes down its options by -grecord-command-line alone: without any, nothing is known.
+    return [name for name, producer in names if by_clang or "clang" not in producer]
 
 
 def read(text: str) -> Found:
@@ -144,17 +130,22 @@ class Places:
             if frames:
                 function, _, place = next((frame for frame in frames if not frame[2].startswith("/usr/")), frames[0])
                 where = re.sub(r" \(discriminator.*", "", place)
-                self.known[address] = (os.path.basename(where), re.sub(r"\(.*", "", function)[:80] or "?")
+                self.known[address] = (where, re.sub(r"\(.*", "", function)[:80] or "?")
 
     def short(self, address: int) -> str:
-        return self.known.get(address, ("(library)", ""))[0]
+        return os.path.basename(self.known.get(address, ("(library)", ""))[0])
+
+    def where(self, address: int) -> tuple[str, int] | None:
+        """The file and the line."""
+        path, _, line = self.known.get(address, ("", ""))[0].rpartition(":")
+        return (path, int(line)) if path and line.isdigit() else None
 
     def told(self, line: str) -> str:
         found = re.fullmatch(r"( +(?:at|by)) 0x([0-9a-f]+)", line)
         if not found:
             return line
         place, function = self.known.get(int(found[2], 16), ("(library)", f"0x{found[2]}"))
-        return f"{found[1]} {place}  {function}"
+        return f"{found[1]} {os.path.basename(place)}  {function}"
 
 
 def cell_of(row: dict, places: Places) -> str:
@@ -171,9 +162,14 @@ def cell_of(row: dict, places: Places) -> str:
 
 
 def of_the_program(rows: list[dict], places: Places) -> list[dict]:
-    """Without what a library does for itself, such as a test framework's locks around its report."""
-    kept = [row for row in rows if int(row["place"], 16) in places.known or row["operation"].startswith(("thread", "join"))]
-    return kept or rows
+    """Without what a library does for itself, such as a test framework's locks and counts around its report; its headers may have been
+    compiled into the program."""
+    def file(row: dict) -> str:
+        return places.known.get(int(row["place"], 16), ("",))[0]
+
+    own = [row for row in rows if file(row) and not file(row).startswith("/usr/")]
+    seen = {file(row) for row in own or rows} - {""}
+    return [row for row in rows if file(row) in seen or row["operation"].startswith(("thread", "join"))] or rows
 
 
 def thread_table(rows: list[dict], places: Places) -> str:
@@ -186,19 +182,40 @@ def thread_table(rows: list[dict], places: Places) -> str:
     return table(["step:n", *(f"thread {thread}" for thread in threads)], cells)
 
 
-def report(program: Path, found: Found) -> list[str]:
-    """What was found, where, and its last rows."""
+def places_of(program: Path, found: Found) -> Places:
     places = Places(program, int(found.run["base"], 16))
-    text = "\n".join(found.text)
-    places.learn({int(one, 16) for one in re.findall(r"(?:at|by) 0x([0-9a-f]+)", text)}
-                 | {int(row["place"], 16) for row in found.rows})
+    places.learn({*told_places(found), *(int(row["place"], 16) for row in found.rows)})
+    return places
+
+
+def told_places(found: Found) -> list[int]:
+    """Addresses of code that the text names, in its order."""
+    return [int(one, 16) for one in re.findall(r"(?:at|by) 0x([0-9a-f]+)", "\n".join(found.text))]
+
+
+def where(found: Found, places: Places) -> list[tuple[str, int]]:
+    """Files and lines of a failure: what its text names, then its last operations, the latest first; the system's headers last."""
+    told = [*told_places(found), *(int(row["place"], 16) for row in reversed(of_the_program(found.rows, places)[-SHOWN_ROWS:]))]
+    known = dict.fromkeys(filter(None, map(places.where, told)))
+    return sorted(known, key=lambda one: one[0].startswith("/usr/"))
+
+
+def steps(found: Found, places: Places) -> list[dict]:
+    """The last rows, each with its file and line where those are known, for a program to read."""
+    return [{"step": int(row["step"]), "thread": int(row["thread"]), "operation": cell_of(row, places),
+             **dict(zip(("file", "line"), places.where(int(row["place"], 16)) or (None, None)))}
+            for row in of_the_program(found.rows, places)[-SHOWN_ROWS:]]
+
+
+def report(found: Found, places: Places) -> list[str]:
+    """What was found, where, and its last rows."""
     lines = [places.told(line) for line in found.text]
     if found.output:
         lines += ["output, its end:", *(f"  {line}" for line in found.output[-12:])]
     return [*lines, "", thread_table(of_the_program(found.rows, places), places)] if found.rows else lines
 
 
-def replay_line(program: str, arguments: list[str], found: Found, strategy: str) -> str:
-    seed = f"{found.run['seed']}:{found.run['length']}:{build_of(Path(program))}"
+def replay_line(program: Path, arguments: Sequence[str], found: Found, strategy: str) -> list[str]:
+    seed = f"{found.run['seed']}:{found.run['length']}:{build_of(program)}"
     forced = [] if strategy == "portfolio" else ["--strategy", strategy]
-    return shlex.join(["scripts/apiary", "hunt", "--seed", seed, *forced, "--", program, *arguments])
+    return ["scripts/apiary", "hunt", "--seed", seed, *forced, "--", str(program), *arguments]

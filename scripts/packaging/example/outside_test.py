@@ -71,7 +71,7 @@ message(STATUS "files: ${APIARY_BENCH_DIR}/scenarios ${APIARY_AS_IT_IS_DIR}.")
 """
 ANSWERS = (
     "[COMPONENTS;model] 0: this package was built without model", "[OPTIONAL_COMPONENTS;model] 1: .",
-    "[COMPONENTS;modle] 0: there is no component modle; there are model, as_it_is, stress, bench", "[OPTIONAL_COMPONENTS;modle] 1: .",
+    "[COMPONENTS;modle] 0: there is no component modle; there are model, as_it_is, hunt, stress, bench", "[OPTIONAL_COMPONENTS;modle] 1: .",
 )
 
 

@@ -1,0 +1,163 @@
+"""By night: the test suites of three libraries, as Debian's source packages have them, thirty seeds for each case. Nothing may be found
+but what KNOWN names with its reason. Prints a row for each case: same, other, or left out; README.md has what the rows came to.
+
+    suites_of_others.py BUILD_FOLDER CXX_COMPILER [--sources FOLDER] [--seconds N] [SUITE…]
+
+With --sources nothing is fetched: FOLDER has the unpacked sources, each in a folder of its package's name. A case has N seconds
+(60), and what it did not reach of thirty runs by then is told."""
+
+import argparse
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+SEEDS = 30
+
+
+@dataclass(frozen=True)
+class Suite:
+    package: str  # Debian's source package
+    sources: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()  # that the program is called with
+    own_list: bool = False  # it names its cases itself, and takes one by --run
+
+
+SUITES = {
+    "concurrentqueue": Suite("concurrentqueue", ("tests/unittests/unittests.cpp", "tests/common/simplethread.cpp", "tests/common/systemtime.cpp",
+                                                 "c_api/concurrentqueue.cpp", "c_api/blockingconcurrentqueue.cpp"),
+                             options=("-DMOODYCAMEL_EXPORT=",), words=("--disable-prompt", "--iterations", "1"), own_list=True),
+    "readerwriterqueue": Suite("readerwriterqueue", ("tests/unittests/unittests.cpp", "tests/common/simplethread.cpp"),
+                               words=("--disable-prompt",), own_list=True),
+    "xenium": Suite("xenium", tuple(f"test/{name}.cpp" for name in (
+        "main", "michael_scott_queue_test", "ramalhete_queue_test", "vyukov_bounded_queue_test", "nikolaev_bounded_queue_test",
+        "nikolaev_queue_test", "kirsch_kfifo_queue_test", "kirsch_bounded_kfifo_queue_test", "chase_work_stealing_deque_test",
+        "seqlock_test", "left_right_test")), options=("-I.", "-include", "limits"), libraries=("-lgtest",)),
+}
+# Suite and case (a pattern) -> the kind of failure (a pattern), and why it is none of the hunt's.
+KNOWN: dict[tuple[str, str], tuple[str, str]] = {
+    ("readerwriterqueue", "size_approx"): ("race", "a block is linked before the fence that publishes it (its issue 171, mended by 172)"),
+    ("concurrentqueue", "core_(free_list|spmc_hash|thread_local)"):
+        ("race", "the test's own: its threads write to the bits of one std::vector<bool>"),
+    ("xenium", r"RamalheteQueue/\d\.parallel_usage"): (".*", "pop_idx.fetch_add(release) does not acquire, so a pop may read a stale null next"),
+}
+# Found, and not judged yet: neither a defect of the library nor a false alarm may be claimed.
+OPEN = {
+    ("concurrentqueue", "block_recycling|(timed_)?blocking_wrappers|exceptions|large_traits|try_dequeue_(bulk_)?threaded"), ("xenium", r"VyukovBoundedQueue\.parallel_usage"),
+    ("xenium", r"KirschKFifoQueue/\d\.parallel_usage"),
+}
+
+
+def fetched(suite: Suite, folder: Path) -> Path | None:
+    """The source package, by apt-get with a list of its own, since most machines have none for sources."""
+    release = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
+    for name in ("lists/partial", "cache/archives/partial"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    lists = folder / "sources.list"
+    lists.write_text(f"deb-src http://deb.debian.org/debian {release.get('VERSION_CODENAME', 'bookworm').strip(chr(34))} main\n")
+    apt = ["apt-get", "-q", "-o", f"Dir::Etc::SourceList={lists}", "-o", "Dir::Etc::SourceParts=/dev/null", "-o", f"Dir::State::Lists={folder}/lists",
+           "-o", f"Dir::Cache={folder}/cache", "-o", "APT::Sandbox::User=root"]
+    for words in (["update"], ["source", "--download-only", suite.package]):
+        subprocess.run([*apt, *words], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    archives = list(folder.glob(f"{suite.package}_*.orig.tar.*"))
+    if not archives:
+        return None
+    at = folder / suite.package
+    at.mkdir()
+    subprocess.run(["tar", "-xf", archives[0], "-C", at, "--strip-components=1"], check=True)
+    return at
+
+
+def flags(build: Path, prefix: Path) -> tuple[list[str], list[str]]:
+    subprocess.run(["cmake", "--install", build, "--prefix", prefix], stdout=subprocess.DEVNULL, check=True)
+    def of(option: str) -> list[str]:
+        told = subprocess.run(["pkg-config", option, "apiary-hunt"], env=os.environ | {"PKG_CONFIG_PATH": str(prefix / "share/pkgconfig")},
+                              text=True, stdout=subprocess.PIPE, check=True)
+        return shlex.split(told.stdout)
+
+    return of("--cflags"), of("--libs")
+
+
+def built(suite: Suite, at: Path, compiler: str, compile_flags: list[str], link_flags: list[str]) -> Path:
+    objects = []
+    for i, source in enumerate(suite.sources):
+        if (at / source).exists():  # an older version has fewer
+            objects.append(at / f"hunt_{i}.o")
+            subprocess.run([compiler, "-std=c++20", "-w", *suite.options, *compile_flags, "-c", source, "-o", objects[-1]], cwd=at, check=True)
+    subprocess.run([compiler, *objects, "-o", at / "hunted", *link_flags, *suite.libraries], cwd=at, check=True)
+    return at / "hunted"
+
+
+def hunted(words: list[str], seconds: float, jobs: int) -> dict:
+    with tempfile.NamedTemporaryFile(suffix=".json") as told:
+        done = subprocess.run([ROOT / "scripts/apiary", "hunt", "--runs", str(SEEDS), "--time", f"{seconds:.1f}s", "--jobs", str(jobs), "--json", told.name,
+                               "--", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        told_by = json.loads(Path(told.name).read_text() or "{}")
+        return told_by if "cases" in told_by else {"said": done.stdout, "cases": {}}
+
+
+def rows_of(name: str, told: dict, rename: str = "") -> list[str]:
+    failures, rows = {one["case"]: one for one in told["failures"]}, []
+    for case, row in told["cases"].items():
+        shown = rename or case
+        runs = f"{row['runs']} runs" + (f", {row['cuts']} of them cut" if row["cuts"] else "")
+        known = next((why for (suite, pattern), why in KNOWN.items() if suite == name and re.fullmatch(pattern, shown)), None)
+        if (one := failures.get(case)) is None:
+            why = told["refused"].get(case) or ("no run has ended" if row["runs"] == row["cuts"] else "")
+            rows.append(f"{'left out' if why else 'same'} {name} {shown}: {why or f'nothing found in {runs}'}")
+        elif any(suite == name and re.fullmatch(pattern, shown) for suite, pattern in OPEN):
+            rows.append(f"left out {name} {shown}: {one['kind']} in run {one['run']}, needs {one['needs']}: not judged yet; {one['replay']}")
+        elif known and re.fullmatch(known[0], one["kind"]):
+            rows.append(f"same {name} {shown}: {one['kind']} in run {one['run']}: {known[1]}")
+        else:
+            rows.append(f"other {name} {shown}: {one['kind']} in run {one['run']}, needs {one['needs']}; {one['replay']}")
+    return rows
+
+
+def suite_rows(name: str, program: Path, seconds: float) -> list[str]:
+    suite, jobs, rows = SUITES[name], os.cpu_count() or 1, []
+    if not suite.own_list:
+        listed = subprocess.run([program, "--gtest_list_tests"], text=True, stdout=subprocess.PIPE).stdout
+        cases = sum(line.startswith("  ") for line in listed.splitlines())
+        return rows_of(name, hunted([str(program)], seconds * max(1, cases) / jobs, jobs))
+    listed = subprocess.run([program, "--run"], text=True, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL).stdout
+    for case in re.findall(r"^ {4,}(\w[\w<>]*)$", listed, re.M):
+        told = hunted([str(program), *suite.words, "--run", case], seconds, jobs)
+        rows += rows_of(name, told, case) if told["cases"] else [f"other {name} {case}: {told['said'].strip().splitlines()[-3:]}"]
+        print(rows[-1], file=sys.stderr, flush=True)
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build", type=lambda text: Path(text).resolve())
+    parser.add_argument("compiler")
+    parser.add_argument("--sources", type=lambda text: Path(text).resolve())
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=", ".join(SUITES))
+    args = parser.parse_intermixed_args()
+    if unknown := set(args.suites) - set(SUITES):
+        parser.error(f"no suite {unknown.pop()}; there are {', '.join(SUITES)}")
+    rows = []
+    with tempfile.TemporaryDirectory() as temporary:
+        both = flags(args.build, Path(temporary) / "prefix")
+        for name in args.suites or SUITES:
+            at = args.sources / SUITES[name].package if args.sources else fetched(SUITES[name], Path(temporary))
+            if at is None or not at.is_dir():
+                rows.append(f"left out {name} all: its source package could not be had")
+                continue
+            found = suite_rows(name, built(SUITES[name], at, args.compiler, *both), args.seconds)
+            rows += found or [f"other {name} all: no case was listed"]
+    print(*rows, sep="\n", flush=True)
+    return any(row.startswith("other") for row in rows)
+
+
+sys.exit(main())
