@@ -49,7 +49,7 @@ public:
         const std::uint64_t expected = all.answer();
 
         const auto build = [&](auto& to) {
-            for (std::uint64_t id = 0; id < tasks; ++id) to.submit(id, all.list.producers(id), graph_task{&all, id});
+            for (std::uint64_t id = 0; id < tasks; ++id) to.submit(id, all.list.producers(id), graph_task<host<Runtime>>{&all, id});
         };
         Runtime runtime(options.workers);
         const std::uint64_t before = peak_resident_bytes();

@@ -43,7 +43,7 @@ class graph_runner<Runtime> {
     using atomic = typename host<Runtime>::sync::template atomic<T>;
 
     struct node {
-        graph_task task;
+        graph_task<host<Runtime>> task;
         std::uint64_t consumers;  // the first of its edges
         atomic<std::uint32_t> pending;
         std::uint32_t producers;
@@ -76,7 +76,7 @@ public:
         start();
     }
 
-    void submit(std::uint64_t id, std::span<const std::uint64_t> producers, graph_task task) {
+    void submit(std::uint64_t id, std::span<const std::uint64_t> producers, graph_task<host<Runtime>> task) {
         node& mine = nodes_[id];
         mine.task = task;
         mine.consumers = none;

@@ -40,10 +40,14 @@ struct value_graph {
     }
 };
 
+template <class Host>
 struct graph_task {
     value_graph* graph;
     std::uint64_t id;
-    void operator()() const { graph->run(id); }
+    void operator()() const {
+        Host::computes(graph->iterations);
+        graph->run(id);
+    }
 };
 
 }  // namespace apiary::bench

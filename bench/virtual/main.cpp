@@ -1,7 +1,9 @@
 // apiary_virtual: one point, a scenario of a subject with so many workers on the virtual machine, in a process of its own.
 //
 //     apiary_virtual --list
-//     apiary_virtual SUBJECT SCENARIO WORKERS --profile FILE [--price NAME=NUMBER]… [--virtual-ms N] [--brief]
+//     apiary_virtual --tunables
+//     apiary_virtual SUBJECT SCENARIO WORKERS --profile FILE [--price NAME=NUMBER]… [--tune NAME=NUMBER]… [--virtual-ms N]
+//                    [--brief]
 //
 // Writes JSON. Exit status: 0 measured and verified; 1 a wrong answer, a deadlock or no end; 2 bad arguments; 3 no memory.
 #include <charconv>
@@ -13,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "virtual/scenarios/scenario.hpp"
@@ -102,6 +105,19 @@ constexpr unsigned threads_outside = 8;
 // Crews have at most so many workers.
 constexpr unsigned most_workers = 256;
 
+// NAME=NUMBER.
+void tune(const scenario& s, std::string_view word) {
+    const std::string_view name = word.substr(0, word.find('='));
+    std::string known;
+    for (const apiary::bench::parameter& p : s.tunables) {
+        known += (known.empty() ? "" : ", ") + std::string(p.name);
+        if (p.name == name && name != word)
+            return s.tune(name, number_of<std::uint64_t>("--tune " + std::string(name), word.substr(name.size() + 1), p.least, p.most));
+    }
+    throw bad_arguments("--tune " + std::string(word) + " is no NAME=NUMBER of " + std::string(s.subject) + "\n  cause:  its numbers are: " +
+                        (known.empty() ? "none" : known) + "\n  remedy: one of them");
+}
+
 struct call {
     scenario what{};
     unsigned workers = 0;
@@ -111,7 +127,7 @@ struct call {
 };
 
 call parse(const std::vector<std::string_view>& words) {
-    std::vector<std::string_view> plain, changes;
+    std::vector<std::string_view> plain, changes, tuned;
     std::optional<std::string> profile;
     call c;
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -124,12 +140,13 @@ call parse(const std::vector<std::string_view>& words) {
             c.brief = true;
             continue;
         }
-        if (w != "--profile" && w != "--price" && w != "--virtual-ms")
-            throw bad_arguments(std::string(w) + " is no option\n  cause:  these are: --list, --profile, --price, "
-                                "--virtual-ms, --brief\n  remedy: one of them");
+        if (w != "--profile" && w != "--price" && w != "--tune" && w != "--virtual-ms")
+            throw bad_arguments(std::string(w) + " is no option\n  cause:  these are: --list, --tunables, --profile, --price, "
+                                "--tune, --virtual-ms, --brief\n  remedy: one of them");
         if (++i == words.size()) throw bad_arguments(std::string(w) + " needs a value");
         if (w == "--profile") profile = std::string(words[i]);
         if (w == "--price") changes.push_back(words[i]);
+        if (w == "--tune") tuned.push_back(words[i]);
         if (w == "--virtual-ms") c.virtual_ms = number_of<std::int64_t>(w, words[i], 1, 1'000'000);
     }
     if (plain.size() != 3)
@@ -151,7 +168,20 @@ call parse(const std::vector<std::string_view>& words) {
                             "bench/virtual/profiles/flat.profile");
     c.priced = read_profile(*profile);
     for (const std::string_view change : changes) change_price(c.priced, change);
+    for (const std::string_view one : tuned) tune(c.what, one);
     return c;
+}
+
+// A line for each number of each scheduler: subject, name, as it ships, least, most.
+int tell_tunables() {
+    std::string_view last;
+    for (const scenario& s : all_scenarios())
+        for (bool fresh = std::exchange(last, s.subject) != s.subject; const apiary::bench::parameter& p : s.tunables)
+            if (fresh)
+                std::printf("%s %s %llu %llu %llu\n", std::string(s.subject).c_str(), std::string(p.name).c_str(),
+                            static_cast<unsigned long long>(p.standard.value_or(0)), static_cast<unsigned long long>(p.least),
+                            static_cast<unsigned long long>(p.most));
+    return 0;
 }
 
 int refuse(int status, const std::exception& e) {
@@ -169,6 +199,7 @@ int main(int argc, char** argv) {
                         s.name.data(), static_cast<int>(s.operation.size()), s.operation.data());
         return 0;
     }
+    if (words.size() == 1 && words[0] == "--tunables") return tell_tunables();
     try {
         const call c = parse(words);
         measured all;

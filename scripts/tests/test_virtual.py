@@ -14,9 +14,11 @@ PROGRAM = """#!{python} -ISE
 import json, sys, time
 if sys.argv[1:] == ["--list"]:
     print("hive post task\\nhive spin task\\nfork_join fib fork"); sys.exit(0)
+if sys.argv[1:] == ["--tunables"]:
+    print("hive naps 16 0 1000\\nhive search_ns 50000 1 4294967296\\nhive global_batch 16 1 64\\nhive looks_before_sleep 1 0 1000"); sys.exit(0)
 subject, scenario, workers = sys.argv[1], sys.argv[2], int(sys.argv[3])
 words = sys.argv[4:]
-assert words[:2][0] == "--profile" and open(words[1]).read() == "transfer = 80\\n"
+assert words[:2][0] == "--profile" and open(words[1]).read() == "transfer = 80\\nbasic_block = 0.25\\n"
 if "transfer=-1" in words:
     print("apiary_virtual: --price: transfer=-1 lies outside", file=sys.stderr); sys.exit(2)
 if scenario == "spin":
@@ -25,9 +27,14 @@ if scenario == "fib" and workers == 8:
     print("apiary_virtual: virtual deadlock: no thread can go on", file=sys.stderr); sys.exit(1)
 place = dict(place="impl/apiary/queues/deque.hpp:12", function="steal<1>", access="X", moves=0.5, ns=40)
 line = dict(object="worker", offset=64, moves=0.5, queued_ns=0, ns=40, places=[place])
-print(json.dumps(dict(subject=subject, scenario=scenario, operation="task", workers=workers, operations=10, ns=100 / workers,
+ns = 100 / workers
+if "--tune" in words:  # naps pay with four workers; half a batch costs little, twice as much gains
+    ns *= dict([("naps=0", 1.5 if workers == 4 else 1.02), ("global_batch=32", 0.5)]).get(words[words.index("--tune") + 1], 1)
+print(json.dumps(dict(subject=subject, scenario=scenario, operation="task", workers=workers, operations=10, ns=ns,
                       moves=workers - 1, sleeps=0, lines=[line] if workers > 1 else [])))
 """
+
+PROFILE = "transfer = 80\nbasic_block = 0.25\n"
 
 
 class Virtual(TreeCase):
@@ -37,7 +44,7 @@ class Virtual(TreeCase):
         fakes.manifest(self.root, "release", "virtual", [program])
         profiles = self.root / "bench" / "virtual" / "profiles"
         profiles.mkdir(parents=True)
-        (profiles / "flat.profile").write_text("transfer = 80\n")
+        (profiles / "flat.profile").write_text(PROFILE)
 
     def test_a_curve_and_its_lines(self) -> None:
         done = apiary(self.root, "virtual", "hive", "--no-build", "--scenario", "post", "--processors", "1,4", "--json", "-")
@@ -80,10 +87,10 @@ class Virtual(TreeCase):
         fakes.script(self.root / "build" / "release" / "bin" / "apiary_virtual", other)
         done = apiary(self.root, *words)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("worker+64 costs most in 1 of 2", done.stdout)
+        self.assertIn("worker+64 costs most in 3 of 4", done.stdout)
         self.assertRegex(done.stdout, r"transfer=40 +25\.00 +other\+64")
         fakes.script(self.root / "build" / "release" / "bin" / "apiary_virtual", text)
-        self.assertIn("worker+64 costs most in 2 of 2", apiary(self.root, *words).stdout)
+        self.assertIn("worker+64 costs most in 4 of 4", apiary(self.root, *words).stdout)
 
     def test_a_curve_beside_what_a_race_recorded(self) -> None:
         text = PROGRAM.format(python=sys.executable).replace('"hive post task', '"hive spawn_many_local task')
@@ -114,6 +121,61 @@ class Virtual(TreeCase):
         drawing = ElementTree.fromstring((self.root / "c.svg").read_text())
         titles = [one.text for one in drawing.iter("{http://www.w3.org/2000/svg}title")]
         self.assertEqual(titles, ["post, 1 workers: 100.00 ns", "post, 4 workers: 25.00 ns"])
+        self.assertNotIn('line former"', (self.root / "c.svg").read_text())
+
+    def test_a_drawing_of_some_scenarios(self) -> None:
+        words = ("virtual", "hive", "--no-build", "--processors", "1", "--draw", str(self.root / "c.svg"), "--drawn")
+        self.assertEqual(apiary(self.root, *words, "post").returncode, 0)
+        self.assertNotIn("spin", (self.root / "c.svg").read_text())
+        self.assertEqual(apiary(self.root, *words, "pots").returncode, 2)
+
+    def test_a_drawing_beside_what_was_before(self) -> None:
+        words = ("virtual", "hive", "--no-build", "--scenario", "post", "--processors")
+        self.assertEqual(apiary(self.root, *words, "1,2,4", "--csv", str(self.root / "c.csv")).returncode, 0)
+        done = apiary(self.root, *words, "1,4", "--draw", str(self.root / "c.svg"), "--before", str(self.root / "c.csv"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        lines = [one.get("points") for one in ElementTree.fromstring((self.root / "c.svg").read_text()).iter("{http://www.w3.org/2000/svg}polyline")]
+        self.assertEqual(len(lines), 2)
+        self.assertEqual(lines[0], lines[1])  # the same figures, and only with those workers
+        self.assertEqual(apiary(self.root, *words, "1", "--draw", str(self.root / "c.svg"), "--before", "/none").returncode, 2)
+
+    def test_what_each_rule_brings(self) -> None:
+        done = apiary(self.root, "virtual", "hive", "--no-build", "--scenario", "post", "--processors", "1,4", "--ablate",
+                      "--csv", str(self.root / "a.csv"), "--json", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = {row[1]: row[2:] for row in json.loads(done.stdout)["ablation"]}
+        self.assertEqual(told["naps=0"], ["nap", "1 of 2 (+50%: post 4)", "0 of 2", "it gains"])
+        self.assertEqual(told["search_ns=4294967296"][3], "its cause is preemption, which the model has not")
+        self.assertEqual(told["looks_before_sleep=0"][1:], ["0 of 2", "0 of 2", "nothing here; it was made for ping_pong, spawn_many_local, too"])
+        self.assertEqual(told["global_batch=32"][1:3], ["0 of 2", "2 of 2 (-50%: post 1)"])
+        self.assertEqual(told["global_batch=8"][1:3], ["0 of 2", "0 of 2"])
+        rows = (self.root / "a.csv").read_text().splitlines()
+        self.assertIn("hive,naps=0,nap,post,4,25.00,25.00,25.00,37.50,37.50,37.50,slower without", rows)
+        self.assertEqual(apiary(self.root, "virtual", "hive", "--no-build", "--ablate", "--compare").returncode, 2)
+        done = apiary(self.root, "virtual", "hive", "--no-build", "--ablate", "--rule", "nap")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("did you mean 'naps'", done.stderr)
+        done = apiary(self.root, "virtual", "fork_join", "--no-build", "--ablate")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("no numbers of their own", done.stderr)
+
+    def test_a_rule_whose_own_scenario_shows_nothing_can_go(self) -> None:
+        text = PROGRAM.format(python=sys.executable).replace("hive post task", "hive ping_pong task\\nhive spawn_many_local task")
+        fakes.script(self.root / "build" / "release" / "bin" / "apiary_virtual", text)
+        done = apiary(self.root, "virtual", "hive", "--no-build", "--processors", "4", "--ablate", "--rule", "looks_before_sleep",
+                      "--scenario", "ping_pong", "--scenario", "spawn_many_local", "--json", "-")
+        told = {row[1]: row[5] for row in json.loads(done.stdout)["ablation"]}
+        self.assertEqual(told, {"looks_before_sleep=0": "nothing anywhere: it can go"})
+
+    def test_members_are_named_by_the_lines_that_touch_them(self) -> None:
+        source = self.root / "impl" / "apiary" / "queues" / "deque.hpp"
+        source.parent.mkdir(parents=True, exist_ok=True)
+        source.write_text(12 * "\n")
+        for line, named in (("  head_.compare_exchange_strong(h, h + 1, acq_rel, relaxed);", "head_"), ("x = slots_[h % n].exchange(0, relaxed);", "slots_"),
+                            ("next->word_.fetch_or(1, a);", "word_"), ("f(a_, b_);", ""), ("tail_.load(acquire);", "tail_")):
+            source.write_text(11 * "\n" + line + "\n")
+            done = apiary(self.root, "virtual", "hive", "--no-build", "--scenario", "post", "--processors", "4", "--json", "-")
+            self.assertEqual(json.loads(done.stdout)["points"][0]["lines"][0]["members"], [named] if named else [], line)
 
     def test_bad_input(self) -> None:
         for words, told in ((("hiv",), "did you mean 'hive'"), (("--scenario", "pots"), "did you mean 'post'"),

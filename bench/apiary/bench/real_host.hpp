@@ -35,8 +35,9 @@ struct real_host {
         return number_;
     }
 
-    // A program's own computing, such as a node's hash, is about to run. A host that does not see it charges for it.
-    static constexpr void computes() noexcept {}
+    // A program's own computing is about to run: a node's hash, so many turns of a loop. A host that does not see how long
+    // that takes charges for it.
+    static constexpr void computes(std::uint64_t = 1) noexcept {}
 
     // One thread is told once that something has happened.
     class signal {

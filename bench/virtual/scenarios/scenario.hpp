@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include <apiary/bench/scenario.hpp>
 #include <apiary/virtual/virtual_sync.hpp>
 #include <apiary/virtual/virtual_team.hpp>
 
@@ -38,6 +39,8 @@ struct scenario {
     std::string_view operation;  // what is counted, in a word
     // The body of thread 0. Brief: as little work as shows that the answers are right.
     measured (*run)(machine& m, unsigned workers, bool brief);
+    std::span<const bench::parameter> tunables = {};  // numbers of the scheduler, as its subject has them
+    void (*tune)(std::string_view name, std::uint64_t value) = nullptr;  // before it is made
 };
 std::span<const scenario> fork_join_scenarios();
 std::span<const scenario> coro_pool_scenarios();

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include <apiary/bench/adapter.hpp>
 #include <apiary/bench/scenario.hpp>
 
 #include "virtual/scenarios/scenario.hpp"
@@ -25,8 +26,8 @@ struct virtual_host {
     static void yield() noexcept { machine::current()->yield(); }
     static unsigned thread_number() noexcept { return machine::number_of_running(); }
 
-    static void computes() noexcept {
-        if (body != 0) machine::current()->spend(body);
+    static void computes(std::uint64_t units = 1) noexcept {
+        if (body != 0) machine::current()->spend(body * static_cast<picoseconds>(units));
     }
 
     class signal {
@@ -58,7 +59,7 @@ struct virtual_host {
         [[nodiscard]] std::optional<std::uint64_t> allocs() const { return {}; }
     };
 
-    static inline picoseconds body = 0;
+    static inline picoseconds body = 0;  // of a unit of what a program computes
     static inline machine::counts counted;
     static inline std::vector<moves::row> table;
 };
@@ -97,10 +98,15 @@ template <class Program, program_size (*Of)(unsigned workers, bool brief), picos
 struct sized_program {
     template <class Runtime>
     static constexpr scenario on(std::string_view operation) {
-        return {Runtime::name, Program::name, operation, [](machine&, unsigned workers, bool brief) {
-                    virtual_host::body = Body;
-                    return run_scenario<Program, Runtime>(workers, Of(workers, brief));
-                }};
+        scenario s{Runtime::name, Program::name, operation, [](machine&, unsigned workers, bool brief) {
+                       virtual_host::body = Body;
+                       return run_scenario<Program, Runtime>(workers, Of(workers, brief));
+                   }};
+        if constexpr (bench::tunable_runtime<Runtime>) {
+            s.tunables = Runtime::tunables;
+            s.tune = &Runtime::tune;
+        }
+        return s;
     }
 };
 

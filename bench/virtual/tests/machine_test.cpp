@@ -36,6 +36,27 @@ void count_an_end() {
     EXPECT_EQ((S::local<std::pair<int, int>>().first), 7);
 }
 
+// Held to a search through all clocks; few clocks, so that many are equal.
+TEST(VirtualTurns, GoToTheEarliestAndOfEqualsToTheLowerNumber) {
+    for (const unsigned numbers : {1U, 2U, 5U, 64U, 100U}) {
+        turns t(numbers);
+        std::vector<picoseconds> clocks(numbers, turns::nobody);
+        EXPECT_EQ(t.first_at(), turns::nobody);
+        std::uint64_t x = numbers;
+        for (int i = 0; i != 500; ++i) {
+            x = x * 6364136223846793005U + 1442695040888963407U;
+            const auto number = static_cast<unsigned>((x >> 33) % numbers);
+            const auto drawn = static_cast<picoseconds>((x >> 20) % 8);
+            clocks[number] = drawn == 7 ? turns::nobody : drawn;
+            t.set(number, clocks[number]);
+            const auto first = std::min_element(clocks.begin(), clocks.end());
+            ASSERT_EQ(t.first_at(), *first);
+            if (*first == turns::nobody) continue;
+            ASSERT_EQ(t.first(), first - clocks.begin());
+        }
+    }
+}
+
 TEST(VirtualMachine, AThreadHasItsOwnObjectsStackAndEnd) {
     ends = 0;
     const int outside = 0;

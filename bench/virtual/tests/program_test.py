@@ -69,6 +69,13 @@ class Determinism(unittest.TestCase):
             self.skipTest("this system does not let a program have fixed addresses (setarch -R)")
         self.assertEqual(call(*self.POINT, before=(setarch, "-R")).stdout, first)
 
+    def test_a_tunable_changes_the_figure_and_its_usual_value_does_not(self) -> None:
+        words = ("hive", "ping_pong", "4", "--brief", "--profile", FLAT)
+        usual, same, none = (call(*words, *more).stdout for more in ((), ("--tune", "naps=16"), ("--tune", "looks_before_sleep=0")))
+        self.assertIn("hive naps 16 0 1000\n", call("--tunables").stdout)
+        self.assertEqual(usual, same)
+        self.assertNotEqual(json.loads(usual)["ns"], json.loads(none)["ns"])
+
     def test_a_price_changes_the_figure(self) -> None:
         cheap, dear = (json.loads(call(*self.POINT, "--price", f"transfer={ns}").stdout)["ns"] for ns in (40, 160))
         self.assertGreater(dear, 1.3 * cheap)
@@ -92,6 +99,9 @@ class BadInput(unittest.TestCase):
         self.refused("fork_join", "fib", "1", "--profile", told="needs a value")
         self.refused("fork_join", "fib", "1", "--profil", FLAT, told="is no option")
         self.refused(told="a point is SUBJECT SCENARIO WORKERS")
+        for word in ("nap=1", "naps", "naps=-1", "naps=1001"):
+            self.refused("hive", "ping_pong", "1", "--profile", FLAT, "--tune", word, told="--tune naps is" if word[4:5] == "=" else "of hive")
+        self.refused("fork_join", "fib", "1", "--profile", FLAT, "--tune", "naps=0", told="its numbers are: none")
 
     def test_profiles(self) -> None:
         self.refused("fork_join", "fib", "1", "--profile", "/none", told="cannot be read")

@@ -13,10 +13,10 @@ from ..race import tables
 from ..race.metrics import unit_of
 
 LEAST = 0.30  # a model may be so far off
-# Scenarios that do on the virtual machine what they do in races, and what the parameters of a race must say. Not graph: the work of
-# its tasks is one long block there, which costs nothing.
+# Scenarios that do on the virtual machine what they do in races, and what the parameters of a race must say.
 RACED: dict[str, tuple[str, ...]] = {
     "fib": (), "skynet": (), "uts": ("depth=8",), "spawn_many_local": (), "msg_throughput": ("processes=60",), "msg_create": (),
+    "graph": ("pattern=stencil_1d", "width=64", "steps=100", "iterations=1024"),
 }
 # Nodes of an operation, where rows do not tell how many it has.
 NODES = {"depth=8": 257_042, "leaves=1000000": 1_111_111}
@@ -116,6 +116,38 @@ def other_prices(prices: dict[str, float]) -> list[str]:
 
 def first_lines(point: dict, count: int) -> list[str]:
     return [f"{line['object']}+{line['offset']}" for line in point["lines"][:count]]
+
+
+# What an operation of the policy is called on, by the kind of access.
+CALLED = {
+    "L": r"load|read|take|wait|compare_exchange_\w+",
+    "S": r"store|write",
+    "X": r"exchange|compare_exchange_\w+|fetch_\w+|store|lock|try_lock|unlock|notify_\w+",
+}
+MEMBER = r"(\w+)(?:\[[^\]]*\]|\([^()]*\))?\s*(?:\.|->)\s*(?:{})\s*\("
+OWN = re.compile(r"\b([a-z]\w*_)\b")  # as members are called here
+
+
+def member(place: dict, sources: Path, texts: dict[Path, list[str]]) -> str | None:
+    """The member that a place touches, as its line of the source says; None where that says none, or several."""
+    name, _, number = place["place"].rpartition(":")
+    path = sources / name
+    if path not in texts:
+        texts[path] = path.read_text().splitlines() if path.is_file() else []
+    if not number.isdigit() or not 0 < int(number) <= len(texts[path]):
+        return None
+    line = texts[path][int(number) - 1]
+    found = re.findall(MEMBER.format(CALLED[place["access"]]), line) if place["access"] in CALLED else []
+    found = found or (re.findall(r"spin_until\(\W*(?:\w+(?:\.|->))*(\w+)", line) or OWN.findall(line))
+    return found[0] if len(set(found)) == 1 else None
+
+
+def name_members(point: dict, sources: Path) -> None:
+    """Names the members of each line that its places touch, those that move it most first."""
+    texts: dict[Path, list[str]] = {}
+    for line in point["lines"]:
+        found = [member(place, sources, texts) for place in line["places"]]
+        line["members"] = list(dict.fromkeys(name for name in found if name))
 
 
 def upset(usual: dict, changed: dict[str, dict], count: int) -> list[list[str]]:

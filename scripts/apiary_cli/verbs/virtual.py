@@ -10,13 +10,13 @@ import time
 from pathlib import Path
 from typing import Iterable
 
-from ..analysis import virtual_points
+from ..analysis import virtual_ablation, virtual_points
 from ..base import argument_kinds, building, json_result, proc, repo
 from ..base.errors import Fault, INCORRECT, USAGE, unknown
 from ..base.say import colour, counted, duration, heading, say, table, warn
 from ..report import virtual_picture
 from ..verify import exact
-from . import setup
+from . import setup, virtual_ablate
 
 SUMMARY = "scaling curves on a virtual machine, and which cache lines bend them"
 DESCRIPTION = """\
@@ -27,6 +27,8 @@ them. It is a model: bench/virtual/README.md says what it does not see, and each
 --compare prints beside each curve what races recorded of it, how far the model is off, and whether that is within
 the larger of 30 % and that point's own recorded spread. --robust runs the last number of workers again with each
 price halved and doubled, and names the changes under which another line costs most.
+--ablate runs every point again without each rule of the workers, with each switch the other way round and with each
+number halved and doubled, 1 to 64 workers unless --processors says so, and tells where that is slower and where faster.
 --gate holds the moves and accesses of every scenario, with 1 to 16 workers, to those recorded for this compiler and
 these flags in results/virtual/. They are exact: any difference is red, and is recorded (--update) with the change that
 explains it.
@@ -54,7 +56,7 @@ def numbers(text: str) -> list[int]:
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("subject", nargs="*", default=[], help="schedulers; none: all")
     argument_kinds.repeatable(parser, "--scenario", "NAME", "this one alone; repeatable")
-    parser.add_argument("--processors", "--workers", type=numbers, default=WORKERS, metavar="N,N,…",
+    parser.add_argument("--processors", "--workers", type=numbers, metavar="N,N,…",
                         help=f"numbers of workers, one to a processor, 1 to {MOST}; one more processor stands outside "
                              f"(default {','.join(map(str, WORKERS))})")
     parser.add_argument("--profile", default="flat", help="prices: a name in bench/virtual/profiles, or a file (default flat)")
@@ -67,6 +69,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--robust", action="store_true", help="whether the first line stays first at other prices")
     parser.add_argument("--csv", metavar="FILE", help="write the points there")
     parser.add_argument("--draw", metavar="FILE", help="write the curves there, as SVG")
+    parser.add_argument("--drawn", metavar="NAME,NAME,…", help="with --draw: these scenarios alone")
+    parser.add_argument("--before", metavar="FILE", help="with --draw: what --csv wrote of other sources, dotted")
+    parser.add_argument("--ablate", action="store_true", help="each rule and number of the schedulers otherwise than it ships")
+    argument_kinds.repeatable(parser, "--rule", "NAME", "with --ablate: this number alone, such as naps; repeatable")
     parser.add_argument("--gate", action="store_true", help="compare with what is recorded")
     parser.add_argument("--update", action="store_true", help="record what was counted")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is")
@@ -124,12 +130,12 @@ def show(points: list[dict], lines: int) -> None:
     say(table(["workers:n", "ns:n", "speed-up:n", "moves:n", "sleeps:n"], rows))
     rows = []
     for line in last["lines"][:lines]:
-        rows.append([f"{line['object']}+{line['offset']}", f"{line['moves']:.3f}", f"{line['ns']:.1f}", ""])
+        rows.append([f"{line['object']}+{line['offset']}", f"{line['moves']:.3f}", f"{line['ns']:.1f}", ", ".join(line["members"])])
         for p in line["places"][:3]:
             where = f"{p['access']} {p['place'].rpartition('/')[2]} {p['function'].partition('<')[0]}"
             rows.append(["", f"{p['moves']:.3f}", f"{p['ns']:.1f}", where])
     if rows:
-        say(table([f"line, at {last['workers']}", "moves:n", "ns:n", "place"], rows))
+        say(table([f"line, at {last['workers']}", "moves:n", "ns:n", "members; place"], rows))
 
 
 POINT = ["subject", "scenario", "operation", "workers", "ns", "moves", "accesses", "sleeps", "wakes", "yields", "heavy_fences"]
@@ -137,6 +143,13 @@ POINT = ["subject", "scenario", "operation", "workers", "ns", "moves", "accesses
 
 def write_points(path: Path, points: list[dict], prices: str) -> None:
     repo.write_csv(path, [*POINT, "prices"], [[*(p.get(name, "") for name in POINT), prices] for p in points])
+
+
+def read_points(path: Path) -> list[dict]:
+    if not path.is_file():
+        raise Fault(f"--before {path} is no file", "", "what --csv wrote", USAGE)
+    rows = repo.read_csv(path, [*POINT, "prices"], "what --csv wrote", USAGE)
+    return [row | {"workers": int(row["workers"]), "ns": float(row["ns"])} for row in rows]
 
 
 def measured(points: list[dict], known: dict) -> None:
@@ -204,6 +217,11 @@ def run(args: argparse.Namespace) -> int:
         if more := argument_kinds.besides(args, arguments, "gate", "update", "lines", "host_seconds", "no_build"):
             raise Fault(f"--gate and --update take no {more}", "what is recorded is every scenario at the usual prices", "", USAGE)
         args.processors = GATED
+    if args.ablate and (more := argument_kinds.besides(args, arguments, "ablate", "subject", "scenario", "processors", "profile", "price",
+                                                       "host_seconds", "rule", "csv", "no_build")):
+        raise Fault(f"--ablate takes no {more}", "it has points and a table of its own", "", USAGE)
+    before = read_points(Path(args.before)) if args.before else []
+    args.processors = args.processors or (virtual_ablation.WORKERS if args.ablate else WORKERS)
     prices = profile(args.profile)
     if not args.no_build:
         setup.ensure()
@@ -214,6 +232,17 @@ def run(args: argparse.Namespace) -> int:
         raise Fault(f"{binary.name} --list {listing.how()}", listing.err)
     wanted = chosen(args.subject, args.scenario, [line.split() for line in listing.out.splitlines()])
     extra = ["--profile", str(prices), *(word for price in args.price for word in ("--price", price))]
+    if args.ablate:
+        rows, wrong = virtual_ablate.run(binary, wanted, args.processors, prices, args.price, args.host_seconds, args.rule, args.csv)
+        for line in wrong:
+            warn(colour(line, "red"))
+        say(f"prices: {repo.shown(prices)}; a model, not a measurement", f"took {duration(time.monotonic() - started)}")
+        json_result.note(profile=prices.stem, prices=args.price, wrong=wrong, ablation=rows)
+        return INCORRECT if wrong else 0
+    drawn = args.drawn.split(",") if args.drawn else [scenario for _, scenario in wanted]
+    for name in drawn:
+        if name not in (known_names := sorted({scenario for _, scenario in wanted})):
+            raise unknown("scenario", name, known_names)
     # The largest first: they take longest.
     keys = [(*which, workers) for workers in sorted(args.processors, reverse=True) for which in wanted]
     specs = [proc.Spec([binary, key[0], key[1], str(key[2]), *extra], timeout=args.host_seconds, tag=key) for key in keys]
@@ -236,6 +265,7 @@ def run(args: argparse.Namespace) -> int:
         if not points:
             continue
         name_plain_code(binary, points[-1:], args.lines)
+        virtual_points.name_members(points[-1], repo.ROOT)
         show(points, args.lines)
         if args.compare:
             measured(points, known)
@@ -249,7 +279,7 @@ def run(args: argparse.Namespace) -> int:
         write_points(Path(args.csv), [found[key] for key in sorted(found)], told_prices)
     if args.draw and found:
         repo.write_text(Path(args.draw), virtual_picture.drawn(
-            list(found.values()), f"ns for each operation by workers; a model (prices: {told_prices}), not a measurement"))
+            [p for p in found.values() if p["scenario"] in drawn], f"ns for each operation by workers; a model (prices: {told_prices}), not a measurement{'; dotted: before' if before else ''}", before))
     if compared:
         out = sum(row[8] == "out" for row in compared)
         say(f"beside races: {len(compared) - out} of {len(compared)} points in, {out} out")

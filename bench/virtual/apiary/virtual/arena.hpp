@@ -11,6 +11,7 @@
 // Errors.  allocate: std::bad_alloc.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -40,6 +41,7 @@ using label = std::uint16_t;  // an index of names
 
 class arena {
 public:
+    static constexpr std::size_t page = 4096, region_bytes = std::size_t{16} << 30, pages_in_all = region_bytes / page;
     static constexpr std::size_t line = 64, largest_block = 1024, classes = largest_block / line, magazine = 122;
 
     // The blocks of one processor, by class.
@@ -64,6 +66,11 @@ public:
     bool release(void* p, shelf& to);
     void empty(shelf& s);  // into the depot
     bool contains(const void* p) const { return position(p) < region_bytes; }
+    std::size_t pages_so_far() const { return used_pages_; }  // since begin_anew
+    // The number of the page at that address; pages_in_all, where the arena has none there.
+    std::size_t page_of(std::uintptr_t address) const {
+        return std::min(address - reinterpret_cast<std::uintptr_t>(base_), region_bytes) / page;
+    }
     // Nobody will touch again what threads have allocated that will not go on.
     void give_up() { given_up_ = true; }
     bool may_begin_anew() const { return living_ == 0 || given_up_; }
@@ -79,7 +86,7 @@ public:
     void set_stride(const void* object, std::size_t stride);
 
 private:
-    static constexpr std::size_t page = 4096, slab_pages = 16, region_bytes = std::size_t{16} << 30;
+    static constexpr std::size_t slab_pages = 16;
     struct page_entry {
         std::uint32_t begin = 0;   // page at which its slab or object begins
         std::uint32_t pages = 0;   // of it, in that page's entry
@@ -101,5 +108,8 @@ private:
     std::array<host_vector<host_vector<void*>>, classes> depot_;
     host_vector<std::pair<std::uint32_t, std::uint32_t>> free_;  // pages, first page; the last is reused first
 };
+
+// Of a process; all machines use it, one after another.
+arena& the_arena();
 
 }  // namespace apiary::virt

@@ -3,27 +3,45 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <new>
 
 namespace apiary::virt {
 
-lines::~lines() {
-    for (auto& [number, p] : pages_) {
-        for (line& l : p->lines) host_put(l.copies);
-        host_put(p);
-    }
+// Pages of the table of pages are only taken when they are touched.
+lines::lines(const prices& p, unsigned processors)
+    : p_(p), words_((processors + 63) / 64), pages_(static_cast<page**>(std::calloc(arena::pages_in_all + 1, sizeof(page*)))) {
+    if (pages_ == nullptr) throw std::bad_alloc();
 }
 
-lines::line& lines::at(std::uintptr_t address) {
-    const std::uintptr_t number = address / arena::line;
-    auto& [known, cached] = recent_[number % recent_.size()];
-    if (cached == nullptr || known != number) {
-        page*& p = pages_[number / 64];
-        if (p == nullptr) p = ::new (host_get(sizeof(page))) page;
+lines::~lines() {
+    const auto forget = [](page* p) {
+        for (line& l : p->lines) host_put(l.copies);
+        host_put(p);
+    };
+    for (std::size_t i = 0; i != the_arena().pages_so_far(); ++i)
+        if (pages_[i] != nullptr) forget(pages_[i]);
+    for (auto& [number, p] : elsewhere_) forget(p);
+    std::free(pages_);
+}
+
+lines::line& lines::at_first(std::uintptr_t address) {
+    const auto fresh = [] {
+        void* const p = std::aligned_alloc(alignof(page), sizeof(page));
+        if (p == nullptr) throw std::bad_alloc();
+        return ::new (p) page;
+    };
+    const std::uintptr_t number = address / arena::page;
+    const std::size_t in_arena = the_arena().page_of(address);
+    if (in_arena != arena::pages_in_all) return (pages_[in_arena] = fresh())->lines[address / arena::line % 64];
+    auto& [known, found] = recent_[number % recent_.size()];
+    if (found == nullptr || known != number) {
+        page*& p = elsewhere_[number];
+        if (p == nullptr) p = fresh();
         known = number;
-        cached = &p->lines[number % 64];
+        found = p;
     }
-    return *cached;
+    return found->lines[address / arena::line % 64];
 }
 
 void lines::add_copy(line& l, unsigned c) {

@@ -33,7 +33,7 @@ public:
         bool watched = false;  // a store or change of a line that threads wait at
     };
 
-    lines(const prices& p, unsigned processors) : p_(p), words_((processors + 63) / 64) {}
+    lines(const prices& p, unsigned processors);
     ~lines();
     lines(const lines&) = delete;
     lines& operator=(const lines&) = delete;
@@ -55,21 +55,25 @@ public:
     void watch(std::uintptr_t address) { at(address).watched = true; }
 
 private:
-    struct line {
+    struct alignas(32) line {
         picoseconds busy_until = 0;      // an earlier access that moves it ends then
         picoseconds former_keeps = 0;    // until then
         std::uint64_t* copies = nullptr;  // a bit for each processor
         std::int16_t owner = -1, former = -1;
         std::uint16_t copy_count = 0;
-        bool on_its_way = false;  // asked for ahead, until busy_until
-        bool watched = false;
-        bool changed = false;  // by its owner
+        bool on_its_way : 1 = false;  // asked for ahead, until busy_until
+        bool watched : 1 = false;
+        bool changed : 1 = false;  // by its owner
     };
     struct page {
         std::array<line, 64> lines;
     };
 
-    line& at(std::uintptr_t address);
+    line& at(std::uintptr_t address) {
+        page* const p = pages_[the_arena().page_of(address)];
+        return p == nullptr ? at_first(address) : p->lines[address / arena::line % 64];
+    }
+    line& at_first(std::uintptr_t address);  // of its page; or beyond the arena
     bool has_copy(const line& l, unsigned c) const {
         return l.copy_count != 0 && ((l.copies[c / 64] >> (c % 64)) & 1U) != 0;
     }
@@ -82,10 +86,12 @@ private:
 
     const prices p_;
     const unsigned words_;
+    page** const pages_;  // of the arena, and then null
+    // What lies elsewhere: stacks, static data.
     std::unordered_map<std::uintptr_t, page*, std::hash<std::uintptr_t>, std::equal_to<>,
                        host_memory<std::pair<const std::uintptr_t, page*>>>
-        pages_;
-    std::array<std::pair<std::uintptr_t, line*>, 8192> recent_{};
+        elsewhere_;
+    std::array<std::pair<std::uintptr_t, page*>, 1024> recent_{};  // of these
 };
 
 }  // namespace apiary::virt

@@ -18,13 +18,9 @@ namespace apiary::virt {
 namespace {
 
 constexpr std::size_t guard_bytes = 4096;
-
-// Exceptions that are thrown or caught on a stack: the run-time library counts them for each thread of the host.
-struct exceptions_in_flight {
-    void* caught = nullptr;
-    unsigned uncaught = 0;
-};
-exceptions_in_flight& of_the_host() { return *reinterpret_cast<exceptions_in_flight*>(abi::__cxa_get_globals()); }
+// Stacks begin at different sets of the caches of the host: else hundreds evict one another at each switch. All begin at a
+// multiple of 256 bytes, so that what lies on them is aligned in the same way.
+constexpr std::size_t stack_shift(unsigned number) { return number * (4096 + 256) % (std::size_t{64} << 10); }
 
 }  // namespace
 
@@ -40,8 +36,8 @@ public:
     model::explorer::context where = nullptr;
     exceptions_in_flight exceptions;
     picoseconds owes = 0;  // for interrupts by heavy fences
-    std::uint64_t ticket = 0;
     bool blocked = false, timed_out = false, done = false;
+    bool has_deadline = false;  // blocked, and nobody has woken it
     const void* waits_on = nullptr;
     const char* does = "runs";
     place at;
@@ -98,7 +94,7 @@ machine::only_one::only_one() {
 }
 
 machine::machine(const prices& p, unsigned processors, picoseconds most)
-    : p_(p), processors_(processors), most_(most), lines_(p, processors) {
+    : p_(p), processors_(processors), most_(most), lines_(p, processors), turns_(std::min(processors, max_processors)) {
     if (processors == 0 || processors > max_processors)
         throw std::invalid_argument("virtual machine: " + std::to_string(processors) +
                                     " processors\n  cause:  a machine has 1 to 1024\n  remedy: a number within");
@@ -134,7 +130,7 @@ machine::thread& machine::start(std::string name, std::function<void()> body) {
     char* const stack = stacks_ + stack_bytes * number;
     if (::mprotect(stack, guard_bytes, PROT_NONE) != 0) throw std::bad_alloc();
     thread& t = *threads_.emplace_back(std::make_unique<thread>(*this, number, std::move(name), std::move(body)));
-    t.where = model::explorer::make_context(stack + guard_bytes, stack_bytes - guard_bytes, &body_of, &t);
+    t.where = model::explorer::make_context(stack + guard_bytes, stack_bytes - guard_bytes - stack_shift(number), &body_of, &t);
     make_ready(t, begin);
     return t;
 }
@@ -142,6 +138,10 @@ machine::thread& machine::start(std::string name, std::function<void()> body) {
 void machine::body_of(void* argument) {
     auto& t = *static_cast<thread*>(argument);
     machine& m = t.on;
+    // The body's own frames begin at a multiple of 256 bytes, however this function is compiled: which of its objects share
+    // a line does not depend on the machine's code.
+    alignas(256) std::byte here[256];
+    asm volatile("" : : "r"(here) : "memory");
     try {
         t.body();
     } catch (...) {
@@ -152,7 +152,6 @@ void machine::body_of(void* argument) {
     for (void (*const f)() : t.at_exit) f();
     t.done = true;
     t.does = "has ended";
-    ++t.ticket;
     the_arena().empty(t.shelf);
     m.end_ = std::max(m.end_, t.clock);
     for (thread* j : t.joiners) m.wake(*j, t.clock + m.p_.wake_latency);
@@ -170,6 +169,7 @@ void machine::run() {
     if (threads_.empty()) return;
     thread outside(*this, processors_, "outside", nullptr);
     running_ = outside_ = &outside;
+    of_the_host_ = reinterpret_cast<exceptions_in_flight*>(abi::__cxa_get_globals());
     blocks_run = 0;
     dispatch();
     running_ = outside_ = nullptr;
@@ -187,32 +187,16 @@ picoseconds machine::now() const { return running_ != nullptr ? running_->clock 
 
 // The thread that runs next
 
-bool machine::later(const entry& a, const entry& b) {
-    return a.at != b.at ? a.at > b.at : a.who->number > b.who->number;
-}
-void machine::push(const entry& e) {
-    ready_.push_back(e);
-    std::push_heap(ready_.begin(), ready_.end(), later);
-}
-void machine::drop_stale() {
-    while (!ready_.empty() && ready_.front().ticket != ready_.front().who->ticket) {
-        std::pop_heap(ready_.begin(), ready_.end(), later);
-        ready_.pop_back();
-    }
-}
-void machine::set_horizon() {
-    drop_stale();
-    horizon_ = std::min(most_, ready_.empty() ? never : ready_.front().at);
-}
 void machine::make_ready(thread& t, picoseconds at) {
-    push({at, &t, ++t.ticket, false});
+    turns_.set(t.number, at);
+    t.has_deadline = false;
     horizon_ = std::min(horizon_, at);
 }
 
 void machine::switch_to(thread& to) {
     thread& from = *running_;
-    from.exceptions = of_the_host();
-    of_the_host() = to.exceptions;
+    from.exceptions = *of_the_host_;
+    *of_the_host_ = to.exceptions;
     running_ = &to;
     own_stack_ = reinterpret_cast<std::uintptr_t>(stacks_) + stack_bytes * to.number;
     model::explorer::switch_context(&from.where, to.where);
@@ -221,8 +205,8 @@ void machine::switch_to(thread& to) {
 void machine::dispatch() {
     thread* const from = running_;
     for (;;) {
-        drop_stale();
-        if (failure_ || ready_.empty()) {
+        const picoseconds at = turns_.first_at();
+        if (failure_ || at == turns::nobody) {
             const bool ended = std::all_of(threads_.begin(), threads_.end(), [](const auto& t) { return t->done; });
             if (!failure_ && !ended) {
                 const host_section tables;
@@ -230,8 +214,7 @@ void machine::dispatch() {
             }
             return switch_to(*outside_);
         }
-        const entry e = ready_.front();
-        if (e.at > most_) {
+        if (at > most_) {
             const host_section tables;
             failure_ = std::make_exception_ptr(virtual_time_up(
                 "no end within " + std::to_string(most_ / 1'000'000'000) +
@@ -239,14 +222,13 @@ void machine::dispatch() {
                 "\n  remedy: a smaller run, or more virtual time" + everybody()));
             continue;
         }
-        std::pop_heap(ready_.begin(), ready_.end(), later);
-        ready_.pop_back();
-        thread& t = *e.who;
-        t.clock = std::max(t.clock, e.at);
+        thread& t = *threads_[turns_.first()];
+        turns_.set(t.number, turns::nobody);
+        t.clock = std::max(t.clock, at);
         if (t.blocked) {
             t.blocked = false;
-            t.timed_out = e.timeout;
-            if (e.timeout)
+            t.timed_out = std::exchange(t.has_deadline, false);
+            if (t.timed_out)
                 if (const auto found = futexes_.find(t.waits_on); found != futexes_.end()) std::erase(found->second, &t);
             t.waits_on = nullptr;
             t.does = "runs";
@@ -256,8 +238,7 @@ void machine::dispatch() {
             make_ready(t, t.clock);
             continue;
         }
-        ++t.ticket;
-        set_horizon();
+        horizon_ = std::min(most_, turns_.first_at());
         ++counts_.switches;
         if (&t != from) switch_to(t);
         return;
@@ -288,9 +269,9 @@ bool machine::block(picoseconds deadline, const void* on, const place& at, const
     t.waits_on = on;
     t.at = at;
     t.does = what;
-    ++t.ticket;
     ++counts_.sleeps;
-    if (deadline != never) push({deadline + p_.timer_slack, &t, t.ticket, true});
+    t.has_deadline = deadline != never;
+    if (t.has_deadline) turns_.set(t.number, deadline + p_.timer_slack);
     dispatch();
     return !t.timed_out;
 }

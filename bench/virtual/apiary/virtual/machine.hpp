@@ -36,6 +36,7 @@
 #include <apiary/virtual/lines.hpp>
 #include <apiary/virtual/moves.hpp>
 #include <apiary/virtual/prices.hpp>
+#include <apiary/virtual/turns.hpp>
 
 namespace apiary::virt {
 
@@ -46,6 +47,12 @@ struct virtual_deadlock : std::runtime_error {
 // The virtual time that was granted is over; the text names each thread and its last operation.
 struct virtual_time_up : std::runtime_error {
     using std::runtime_error::runtime_error;
+};
+
+// Exceptions that are thrown or caught on a stack: the run-time library counts them for each thread of the host.
+struct exceptions_in_flight {
+    void* caught = nullptr;
+    unsigned uncaught = 0;
 };
 
 class machine {
@@ -124,21 +131,11 @@ public:
     static stack_bounds stack();
 
 private:
-    struct entry {
-        picoseconds at;
-        thread* who;
-        std::uint64_t ticket;
-        bool timeout;
-    };
-    static bool later(const entry& a, const entry& b);
     using waiters = std::deque<thread*, host_memory<thread*>>;
     template <class Key, class Value>
     using table =
         std::unordered_map<Key, Value, std::hash<Key>, std::equal_to<>, host_memory<std::pair<const Key, Value>>>;
 
-    void push(const entry& e);
-    void drop_stale();
-    void set_horizon();
     void make_ready(thread& t, picoseconds at);
     void wake(thread& t, picoseconds at);
     bool block(picoseconds deadline, const void* on, const place& at, const char* what);
@@ -175,7 +172,7 @@ private:
     moves moves_;
     counts counts_;
     host_vector<std::unique_ptr<thread>> threads_;
-    host_vector<entry> ready_;
+    turns turns_;  // of the threads that run, but for the one that does, and of those that wait with a deadline
     table<const void*, waiters> futexes_;
     table<std::uintptr_t, waiters> watchers_;
     picoseconds horizon_ = never, end_ = 0, barrier_free_ = 0, depot_free_ = 0;
@@ -184,6 +181,7 @@ private:
     char* stacks_ = nullptr;
     std::size_t stacks_bytes_ = 0;
     std::uintptr_t own_stack_ = 0;  // of the thread that runs
+    exceptions_in_flight* of_the_host_ = nullptr;
 
     // Of the thread of the host that runs the machine: another one, of a real pool in the same program, yields and allocates
     // as if there were none.
@@ -203,8 +201,5 @@ public:
 private:
     machine::thread* before_;
 };
-
-// Of a process; all machines use it, one after another.
-arena& the_arena();
 
 }  // namespace apiary::virt
