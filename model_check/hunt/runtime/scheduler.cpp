@@ -114,7 +114,7 @@ void scheduler::wake_due(bool only_spinning) {
         }
         t->timed_out = true;
         if (early) ++report->early_ends;
-        quiet_ = 0;
+        changed(*t);
         make_runnable(*t);
     }
 }
@@ -174,6 +174,20 @@ thread& scheduler::pick(thread& me) {
     }
 }
 
+// They wait for the thread that sleeps, and time goes on to its deadline. One that looks at the clock meanwhile may have a nearer
+// one of its own, which the scheduler does not know: for these time goes on in steps, each twice the one before, and they run
+// between.
+void scheduler::all_spin() {
+    if (looked_at_clock_) {
+        if (quiet_ % between_steps != 0) return;
+        const std::uint64_t doublings = (quiet_ - spinning) / between_steps, step = least_step << (doublings < 40 ? doublings : 40);
+        now = now + step < next_deadline_ ? now + step : next_deadline_;
+    } else if (now < next_deadline_) {
+        now = next_deadline_;
+    }
+    if (now >= next_deadline_) wake_due(true);
+}
+
 void scheduler::yields(thread& t) {
     if (plan.how == schedule::pct) fall(t);
     switch_to(t, pick(t));
@@ -205,10 +219,7 @@ void scheduler::point(thread& t, const char* what, std::uintptr_t place, std::ui
             spins = true;
             turn_began_ = step;
         }
-        if (quiet_ > spinning && next_deadline_ != forever) {  // they wait for the thread that sleeps
-            if (now < next_deadline_) now = next_deadline_;
-            wake_due(true);
-        }
+        if (quiet_ > spinning && next_deadline_ != forever) all_spin();
         if (spins && plan.patient && now >= next_deadline_) wake_due();  // a loop that polls the clock goes on, too
         switch (plan.how) {
             case schedule::quiet:

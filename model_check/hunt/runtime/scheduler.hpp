@@ -75,7 +75,8 @@ public:
 
     // Before an operation that others can see. May switch.
     void point(thread& t, const char* what, std::uintptr_t place, std::uintptr_t address = 0);
-    void changed(thread& t) { quiet_ = 0, t.idle = 0; }
+    void changed(thread& t) { quiet_ = 0, looked_at_clock_ = false, t.idle = 0; }
+    void looked_at_clock(std::uint64_t for_a_look) { now += for_a_look, looked_at_clock_ = true; }
     void yields(thread& t);
     // One in so many waits ends for no reason, as POSIX lets it: an odd time, too.
     bool ends_for_no_reason();
@@ -97,13 +98,16 @@ private:
     void take_baton(thread& t);
     void make_runnable(thread& t);
     void wake_due(bool only_spinning = false);
+    void all_spin();
     bool look_at_files(int milliseconds);
     void fall(thread& t) { t.priority = --lowest_; }
 
     static constexpr std::uint64_t most_quiet = 3'000'000, longest_turn = 5'000, spinning = 5'000;
+    static constexpr std::uint64_t between_steps = 1'000, least_step = 1'000;
 
     std::uint64_t next_deadline_ = forever;
-    std::uint64_t quiet_ = 0;  // operations since any thread last changed anything
+    std::uint64_t quiet_ = 0;       // operations since any thread last changed anything
+    bool looked_at_clock_ = false;  // and whether one has looked at it meanwhile
     thread* exits_ = nullptr;  // its kernel thread is not gone yet
     thread* last_ran_ = nullptr;
     std::uint64_t turn_began_ = 0;

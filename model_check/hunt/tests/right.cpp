@@ -113,6 +113,18 @@ void spins_for_a_sleeper() {
     while (!over) std::this_thread::yield();
 }
 
+// One sleeps for long, and another waits for a little by the clock: it is over first.
+void short_wait_beside_a_long_one() {
+    std::atomic<bool> over{false};
+    std::jthread a([&] {
+        for (const auto end = std::chrono::steady_clock::now() + 100us; std::chrono::steady_clock::now() < end;)
+            for (int i = 0; i < 32; ++i) (void)over.load(relaxed);
+        over = true;
+    });
+    std::this_thread::sleep_for(20ms);
+    assert(over);
+}
+
 template <std::memory_order Order, bool Fence>
 void dekker() {
     std::atomic<int> x{0}, y{0}, inside{0};
@@ -270,6 +282,7 @@ const small_program right_programs[] = {
     {"long_quiet_work", long_quiet_work},
     {"turns", turns},
     {"spins_for_a_sleeper", spins_for_a_sleeper},
+    {"short_wait_beside_a_long_one", short_wait_beside_a_long_one},
     {"dekker_seq_cst", dekker<std::memory_order_seq_cst, false>},
     {"dekker_fences", dekker<relaxed, true>},
     {"passing_by_fences", passing_by_fences},
