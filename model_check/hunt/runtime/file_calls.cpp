@@ -52,7 +52,7 @@ long transfer(long number, int fd, short events, const char* what, std::uintptr_
     long result = 0;
     {
         const call here(fd >= 3 ? what : "output", place);
-        if (!here || fd < 3) return machine::answered(machine::call(number, fd, b, c, d, e, f));
+        if (!here || fd < 3) return here.answered(machine::call(number, fd, b, c, d, e, f));
         the_scheduler.changed(here.me());
         if (blocks(fd)) {
             pollfd waited{fd, events, 0};
@@ -135,7 +135,7 @@ int close(int fd) {
         for (std::size_t i = 0; i < the_scheduler.timers.size(); ++i)
             if (the_scheduler.timers[i].file == fd) the_scheduler.timers.erase(the_scheduler.timers.begin() + static_cast<std::ptrdiff_t>(i--));
     }
-    return static_cast<int>(machine::answered(machine::call(SYS_close, fd)));
+    return static_cast<int>(here.answered(machine::call(SYS_close, fd)));
 }
 
 int epoll_ctl(int set, int what, int fd, epoll_event* event) noexcept {
@@ -144,7 +144,7 @@ int epoll_ctl(int set, int what, int fd, epoll_event* event) noexcept {
         the_scheduler.changed(here.me());
         releases_to(here.me(), set);
     }
-    return static_cast<int>(machine::answered(machine::call(SYS_epoll_ctl, set, what, fd, machine::word(event))));
+    return static_cast<int>(here.answered(machine::call(SYS_epoll_ctl, set, what, fd, machine::word(event))));
 }
 int epoll_wait(int fd, epoll_event* events, int most, int milliseconds) {
     return epoll_until(fd, events, most, after_milliseconds(milliseconds), CALLER);
@@ -160,11 +160,11 @@ int ppoll(pollfd* all, nfds_t count, const timespec* t, const sigset_t*) { retur
 
 int timerfd_create(int, int how) noexcept {
     const call here("timerfd_create", CALLER);
-    if (!here) return static_cast<int>(machine::answered(machine::call(SYS_timerfd_create, CLOCK_MONOTONIC, how)));
+    if (!here) return static_cast<int>(here.answered(machine::call(SYS_timerfd_create, CLOCK_MONOTONIC, how)));
     static_assert(int{TFD_NONBLOCK} == int{EFD_NONBLOCK} && int{TFD_CLOEXEC} == int{EFD_CLOEXEC});
     const long fd = machine::call(SYS_eventfd2, 0, how);
     if (fd >= 0) the_scheduler.timers.push_back({static_cast<int>(fd), forever, 0});
-    return static_cast<int>(machine::answered(fd));
+    return static_cast<int>(here.answered(fd));
 }
 int timerfd_settime(int fd, int how, const itimerspec* wanted, itimerspec* before) noexcept {
     const call here("timerfd_settime", CALLER);
@@ -182,6 +182,6 @@ int timerfd_settime(int fd, int how, const itimerspec* wanted, itimerspec* befor
         the_scheduler.armed(timer.deadline);
         return 0;
     }
-    return static_cast<int>(machine::answered(machine::call(SYS_timerfd_settime, fd, how, machine::word(wanted), machine::word(before))));
+    return static_cast<int>(here.answered(machine::call(SYS_timerfd_settime, fd, how, machine::word(wanted), machine::word(before))));
 }
 }

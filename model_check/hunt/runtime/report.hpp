@@ -23,6 +23,7 @@ struct shared_report {
     static constexpr std::size_t most_rows = 512;
     std::uint64_t steps, hash, stale_reads, early_ends, switches, threads, plain_accesses;
     ending how;
+    std::uintptr_t where[2];  // the places that a failure is about; 0: none
     bool alone;  // nobody reads it: no hunt is under way
     char strategy[24];
     char text[16384];

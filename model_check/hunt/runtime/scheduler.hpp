@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "decisions.hpp"
 #include "heap.hpp"
 #include "report.hpp"
 #include "strategy.hpp"
@@ -34,6 +35,8 @@ struct thread {
     std::uintptr_t doing_at = 0;
     std::uint32_t held_by = 0;  // the thread that has what it waits for, and 1
     std::int64_t priority = 0;
+    std::uint32_t operations = 0;  // so far
+    unsigned processors = 15;      // that it may run on, a bit each
     std::uint32_t idle = 0;  // operations since it last changed anything
     int rounds = 0;          // of the destructors of thread-specific data
     pollfd* files = nullptr;
@@ -62,13 +65,15 @@ public:
     bool active = false;        // a run is under way
     bool has_children = false;  // processes that the program forked: they may write what a thread waits for
     std::uint64_t now = 0;  // virtual nanoseconds
-    std::uint64_t most_steps = 20'000'000;
+    std::uint64_t most_steps = 20'000'000, stop = 0;
     draws random;
     strategy plan;
     weak_memory memory;
     own_vector<thread*> threads;
+    decisions taken;
 
-    void begin(std::uint64_t seed, const wanted& w, std::uint64_t length);
+    // `list`: null, or what the run does instead of what is drawn.
+    void begin(std::uint64_t seed, const wanted& w, std::uint64_t length, const decision_list* list = nullptr);
     thread& add_thread(thread* parent);
     void begins(thread& t);
     void ends(thread& t);  // gives the baton on; does not wait for it
@@ -78,8 +83,21 @@ public:
     void changed(thread& t) { quiet_ = 0, looked_at_clock_ = false, t.idle = 0; }
     void looked_at_clock(std::uint64_t for_a_look) { now += for_a_look, looked_at_clock_ = true; }
     void yields(thread& t);
+    // Draws, each of them a decision: once in n; whether to look back past the newest store; and how many of n to go back.
+    bool happens(thread& t, unsigned n) {
+        const bool drawn = plan.how != schedule::quiet && random.one_in(n);
+        return taken.decided(t.id(), t.operations, decision::fails, 0, drawn ? 1 : 0) != 0;
+    }
+    bool looks_back(const thread& t) {
+        if (taken.follows()) return taken.has(t.id(), t.operations, decision::reads);
+        return plan.stale_one_in != 0 && random.one_in(plan.stale_one_in);
+    }
+    std::size_t goes_back(const thread& t, std::size_t n) {
+        const std::size_t back = taken.decided(t.id(), t.operations, decision::reads, 0, static_cast<std::uint32_t>(random.below(n)));
+        return back < n ? back : n - 1;
+    }
     // One in so many waits ends for no reason, as POSIX lets it: an odd time, too.
-    bool ends_for_no_reason();
+    bool ends_for_no_reason(thread& t);
     // False: the deadline came.
     bool wait(thread& t, const void* for_what, std::uint64_t deadline, std::uint32_t held_by = 0);
     bool wait_for_files(thread& t, pollfd* files, std::uint32_t count, std::uint64_t deadline);
@@ -92,7 +110,7 @@ public:
     void heavy_fence();  // in every thread, where it stands
 
 private:
-    thread& pick(thread& me);
+    thread& pick(thread& me, bool stays = false);  // stays: where nothing is drawn, it runs on
     void switch_to(thread& me, thread& next);
     void give_baton(thread& t);
     void take_baton(thread& t);
@@ -130,12 +148,14 @@ public:
     call(const call&) = delete;
     call& operator=(const call&) = delete;
     explicit operator bool() const { return thread_ != nullptr; }
+    // As the library answers, and errno is what the program finds afterwards.
+    long answered(long result) const;
     thread& me() const { return *thread_; }
     view& sees() const { return thread_->sees; }
 
 private:
     thread* thread_;
-    int error_;
+    mutable int error_;
 };
 // Whether the program itself calls, in a run.
 inline thread* program_calls() {

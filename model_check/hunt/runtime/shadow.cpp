@@ -51,6 +51,8 @@ void shadow::race(thread& t, const cell& c, int which, std::uintptr_t address, s
     tell_stack(t, place);
     say("  not ordered after thread %u: %s\n      at %#lx\n", static_cast<unsigned>(before >> 16 & 0xffff),
         name_of_access(static_cast<std::uint8_t>(before)), c.places[which]);
+    report->where[0] = place;
+    report->where[1] = c.places[which];
     new_row(t.id(), name_of_access(how), address, place).note = freed ? "after its free" : "races";
     found(freed ? ending::use_after_free : ending::race);
 }

@@ -8,8 +8,8 @@ namespace apiary::hunt {
 
 namespace {
 
-constexpr const char* names[4][2] = {
-    {"quiet", "quiet"}, {"random,sc", "random,weak"}, {"bursts,sc", "bursts,weak"}, {"pct,sc", "pct,weak"}};
+constexpr const char* names[][2] = {
+    {"quiet", "quiet"}, {"random,sc", "random,weak"}, {"bursts,sc", "bursts,weak"}, {"pct,sc", "pct,weak"}, {"told", "told"}};
 
 std::uint64_t mix(std::uint64_t x) {  // splitmix64
     x += 0x9e3779b97f4a7c15;

@@ -4,6 +4,7 @@
 //   bursts   a switch at one operation in many: threads go far before another runs;
 //   pct      the thread of the highest priority runs; at a few steps it is put last (Burckhardt et al. 2010);
 //   quiet    a switch only where a thread waits or spins. Nothing is drawn: a run as if by hand.
+//   told     as quiet, but for a list of decisions (decisions.hpp).
 // Each with weak memory, or sequentially consistent; and with odd times, or patient: a deadline comes only where every thread waits
 // or spins, and no wait ends for no reason.
 #pragma once
@@ -13,7 +14,7 @@
 
 namespace apiary::hunt {
 
-enum class schedule : std::uint8_t { quiet, random, bursts, pct };
+enum class schedule : std::uint8_t { quiet, random, bursts, pct, told };
 
 struct strategy {
     schedule how = schedule::quiet;

@@ -8,6 +8,7 @@ usage: hunt_test.py FOLDER        where hunted_small and its like lie
 from __future__ import annotations
 
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -36,6 +37,8 @@ def hunt(program: list[str], more_environment: int = 0, **asked: object) -> dict
             found["text"] += "\t".join(rest) + "\n"
         elif kind == "row":
             found["rows"].append(rest)
+        elif kind == "least":
+            found["least"] = [int(one) for one in rest]
         elif kind == "needs":
             found["needs"] = rest[0]
         else:
@@ -53,6 +56,7 @@ WRONG = {
     "race_on_a_counter": ("race", "neither", 20, "not ordered after thread"),
     "two_locks": ("deadlock", "neither", 100, "waits: lock, held by thread"),
     "lost_wake": ("deadlock", "neither", 600, "waits: condition wait"),
+    "lost_wake_amid_others": ("deadlock", "neither", 1000, "waits: condition wait"),
     "spins_for_ever": ("livelock", "neither", 1, "no thread has changed anything"),
     "freed_twice": ("misuse", "neither", 1, "double free"),
     "uncaught": ("Aborted", "neither", 1, "std::runtime_error"),
@@ -82,6 +86,28 @@ class Wrong(unittest.TestCase):
                 again = hunt(["hunted_small", name], 777, first=seen["seed"], length=seen["length"], replay=1)
                 self.assertEqual({key: again.get(key) for key in ("kind", "steps", "hash", "rows")},
                                  {key: seen[key] for key in ("kind", "steps", "hash", "rows")})
+
+    def test_what_is_told_has_the_fewest_switches_and_stale_reads(self) -> None:
+        seen = hunt(["hunted_small", "lost_wake_amid_others"], runs=1000, seconds=60, strategy="random,weak")
+        before, after, stale_before, stale_after, _ = seen["least"]
+        self.assertEqual((seen["kind"], stale_after), ("deadlock", 0))
+        self.assertGreater(before, 15)
+        self.assertLessEqual(after, 8)  # two that begin, and each of five threads ends or waits
+        whole = hunt(["hunted_small", "lost_wake_amid_others"], runs=1000, seconds=60, strategy="random,weak", least=0)
+        self.assertEqual((whole["seed"], int(whole["switches"]), int(whole["stale"])), (seen["seed"], before, stale_before))
+        self.assertGreaterEqual(int(hunt(["hunted_small", "two_writes"], runs=600, seconds=60)["stale"]), 1)  # it needs one
+
+    def test_a_debugger_stops_before_the_operation_that_was_asked_for(self) -> None:
+        if not shutil.which("gdb"):
+            self.skipTest("gdb is not installed: apt-get install gdb")
+        seen = hunt(["hunted_small", "dekker"], runs=300, seconds=60)
+        step = next(row[0] for row in seen["rows"] if row[2] == "load")
+        words = f"first={seen['seed']};length={seen['length']};stop={step}"
+        said = subprocess.run(["gdb", "-nx", "-batch", "-ex", "set startup-with-shell off", "-ex", "break apiary_hunt_stops_here", "-ex", "run",
+                               "-ex", "backtrace", "--args", FOLDER / "hunted_small", "dekker"], env=os.environ | {"APIARY_HUNT": words},
+                              capture_output=True, text=True, timeout=60).stdout
+        self.assertRegex(said, r"atomic.*load|dekker")
+        self.assertIn("apiary_hunt_stops_here", said)
 
     def test_a_block_is_used_after_its_end(self) -> None:
         kinds = {hunt(["hunted_small", "after_free"], first=first, runs=100)["kind"] for first in range(1, 400, 50)}
@@ -124,6 +150,13 @@ class BadInput(unittest.TestCase):
         seen = hunt(["hunted_small", "mixed"], strategy="clever")
         self.assertEqual(seen["exit"], 2)
         self.assertIn("no such strategy: clever", seen["said"])
+
+    def test_no_such_decisions(self) -> None:
+        for list_ in ("p,1.2", "p,x", "q", "p,1.2s3,", "p,99999999.1s2"):
+            with self.subTest(list=list_):
+                seen = hunt(["hunted_small", "mixed"], length=f"7/{list_}")
+                self.assertEqual(seen["exit"], 2)
+                self.assertIn(f"no such seed: 7/{list_}", seen["said"])
 
     def test_a_program_that_never_ends_is_cut(self) -> None:
         seen = hunt(["hunted_small", "long_quiet_work"], runs=2, steps=50)

@@ -1,4 +1,6 @@
 // Programs in which nothing is wrong: a hunt says nothing of any of them. Each of the first ones was a false alarm once.
+#include <pthread.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -8,6 +10,7 @@
 #include <atomic>
 #include <barrier>
 #include <cassert>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -63,6 +66,39 @@ void edge_by_epoll_ctl() {
     b.join();
     close(set);
     close(ready);
+}
+
+// A call that fails says why, as it does without a hunt.
+void errors_of_calls() {
+    epoll_event e{};
+    errno = 0;
+    assert(epoll_ctl(epoll_create1(0), EPOLL_CTL_ADD, 700, &e) == -1 && errno == EBADF);
+    errno = 0;
+    assert(close(700) == -1 && errno == EBADF);
+    errno = 0;
+    assert(timerfd_settime(700, 0, nullptr, nullptr) == -1 && (errno == EBADF || errno == EFAULT));
+    errno = 7;
+    assert(close(epoll_create1(0)) == 0 && errno == 7);
+}
+
+// A thread may run where it was told to, and so may its children.
+void processors_of_a_thread() {
+    const auto mine = [] {
+        cpu_set_t set;
+        assert(sched_getaffinity(0, sizeof set, &set) == 0);
+        return CPU_COUNT(&set);
+    };
+    assert(mine() == 4);
+    cpu_set_t second;
+    CPU_ZERO(&second);
+    assert(sched_setaffinity(0, sizeof second, &second) == -1 && errno == EINVAL);
+    CPU_SET(1, &second);
+    std::jthread a([&] {
+        assert(pthread_setaffinity_np(pthread_self(), sizeof second, &second) == 0 && mine() == 1);
+        std::jthread b([&] { assert(mine() == 1); });
+    });
+    a.join();
+    assert(mine() == 4);
 }
 
 // A large block that one thread has freed is another thread's next.
@@ -278,6 +314,8 @@ void forks() {
 const small_program right_programs[] = {
     {"neighbours", neighbours},
     {"edge_by_epoll_ctl", edge_by_epoll_ctl},
+    {"errors_of_calls", errors_of_calls},
+    {"processors_of_a_thread", processors_of_a_thread},
     {"large_frees", large_frees},
     {"long_quiet_work", long_quiet_work},
     {"turns", turns},

@@ -128,6 +128,16 @@ void lost_wake() {
     });
 }
 
+// The same beside threads that have nothing to do with it.
+void lost_wake_amid_others() {
+    std::atomic<int> n{0};
+    const auto count = [&] {
+        for (int i = 0; i < 40; ++i) n.fetch_add(1);
+    };
+    std::jthread c(count), d(count);
+    lost_wake();
+}
+
 void spins_for_ever() {
     std::atomic<int> turn{0};
     std::jthread a([&] {
@@ -230,6 +240,7 @@ const small_program wrong_programs[] = {
     {"race_on_a_counter", race_on_a_counter},
     {"two_locks", two_locks},
     {"lost_wake", lost_wake},
+    {"lost_wake_amid_others", lost_wake_amid_others},
     {"spins_for_ever", spins_for_ever},
     {"after_free", after_free},
     {"freed_twice", freed_twice},
