@@ -7,6 +7,7 @@
 // hunt` sets. Without it the program runs once, by the quiet schedule, as it would by itself.
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/personality.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -164,6 +165,7 @@ private:
         const long id = machine::call(SYS_fork);
         if (id == 0) {
             if (!asked_.replay) {
+                machine::call(SYS_setpgid);
                 dup2(output_, 1);
                 dup2(output_, 2);
             }
@@ -177,6 +179,7 @@ private:
         }
         while (machine::call(SYS_wait4, id, machine::word(&o.status), 0, 0) == -EINTR) {
         }
+        if (!asked_.replay) machine::call(SYS_kill, -id, SIGKILL);  // what it forked goes with it
         return false;
     }
 

@@ -66,7 +66,10 @@ long transfer(long number, int fd, short events, const char* what, std::uintptr_
     return machine::answered(result);
 }
 
-int epoll_until(int fd, epoll_event* events, int most, std::uint64_t deadline, std::uintptr_t place) {
+// For the kernel, where no run is under way.
+long in_milliseconds(const timespec* t) { return t == nullptr ? -1 : t->tv_sec * 1000 + (t->tv_nsec + 999'999) / 1'000'000; }
+
+int epoll_until(int fd, epoll_event* events, int most, std::uint64_t deadline, long milliseconds, std::uintptr_t place) {
     long result = 0;
     {
         const call here("epoll_wait", place);
@@ -74,7 +77,7 @@ int epoll_until(int fd, epoll_event* events, int most, std::uint64_t deadline, s
             pollfd waited{fd, POLLIN, 0};
             the_scheduler.wait_for_files(here.me(), &waited, 1, deadline);
         }
-        result = machine::call(SYS_epoll_wait, fd, machine::word(events), most, here ? 0 : -1);
+        result = machine::call(SYS_epoll_wait, fd, machine::word(events), most, here ? 0 : milliseconds);
         if (here && result > 0) {
             the_scheduler.changed(here.me());
             acquires_from_all(here.me());
@@ -83,12 +86,12 @@ int epoll_until(int fd, epoll_event* events, int most, std::uint64_t deadline, s
     return static_cast<int>(machine::answered(result));
 }
 
-int poll_until(pollfd* all, nfds_t count, std::uint64_t deadline, std::uintptr_t place) {
+int poll_until(pollfd* all, nfds_t count, std::uint64_t deadline, long milliseconds, std::uintptr_t place) {
     long result = 0;
     {
         const call here("poll", place);
         if (here) the_scheduler.wait_for_files(here.me(), all, static_cast<std::uint32_t>(count), deadline);
-        result = machine::call(SYS_poll, machine::word(all), static_cast<long>(count), here ? 0 : -1);
+        result = machine::call(SYS_poll, machine::word(all), static_cast<long>(count), here ? 0 : milliseconds);
         if (here && result > 0)
             for (nfds_t i = 0; i < count; ++i)
                 if (all[i].revents != 0) acquires_from(here.me(), all[i].fd);
@@ -147,16 +150,16 @@ int epoll_ctl(int set, int what, int fd, epoll_event* event) noexcept {
     return static_cast<int>(here.answered(machine::call(SYS_epoll_ctl, set, what, fd, machine::word(event))));
 }
 int epoll_wait(int fd, epoll_event* events, int most, int milliseconds) {
-    return epoll_until(fd, events, most, after_milliseconds(milliseconds), CALLER);
+    return epoll_until(fd, events, most, after_milliseconds(milliseconds), milliseconds, CALLER);
 }
 int epoll_pwait(int fd, epoll_event* events, int most, int milliseconds, const sigset_t*) {
-    return epoll_until(fd, events, most, after_milliseconds(milliseconds), CALLER);
+    return epoll_until(fd, events, most, after_milliseconds(milliseconds), milliseconds, CALLER);
 }
 int epoll_pwait2(int fd, epoll_event* events, int most, const timespec* t, const sigset_t*) {
-    return epoll_until(fd, events, most, after(t), CALLER);
+    return epoll_until(fd, events, most, after(t), in_milliseconds(t), CALLER);
 }
-int poll(pollfd* all, nfds_t count, int milliseconds) { return poll_until(all, count, after_milliseconds(milliseconds), CALLER); }
-int ppoll(pollfd* all, nfds_t count, const timespec* t, const sigset_t*) { return poll_until(all, count, after(t), CALLER); }
+int poll(pollfd* all, nfds_t count, int milliseconds) { return poll_until(all, count, after_milliseconds(milliseconds), milliseconds, CALLER); }
+int ppoll(pollfd* all, nfds_t count, const timespec* t, const sigset_t*) { return poll_until(all, count, after(t), in_milliseconds(t), CALLER); }
 
 int timerfd_create(int, int how) noexcept {
     const call here("timerfd_create", CALLER);

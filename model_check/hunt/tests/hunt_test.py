@@ -158,6 +158,11 @@ class BadInput(unittest.TestCase):
                 self.assertEqual(seen["exit"], 2)
                 self.assertIn(f"no such seed: 7/{list_}", seen["said"])
 
+    def test_what_a_run_forked_ends_with_it(self) -> None:
+        self.assertEqual(hunt(["hunted_small", "leaves_a_child"], runs=1, seconds=60)["kind"], "Aborted")
+        lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+        self.assertEqual([line for line in lines if line.endswith(b"hunted_small\0leaves_a_child\0")], [])
+
     def test_a_program_that_never_ends_is_cut(self) -> None:
         seen = hunt(["hunted_small", "long_quiet_work"], runs=2, steps=50)
         self.assertEqual((seen["exit"], seen["summary"][4]), (0, "2"))

@@ -1,4 +1,5 @@
 // Programs in which nothing is wrong: a hunt says nothing of any of them. Each of the first ones was a false alarm once.
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/epoll.h>
@@ -299,6 +300,8 @@ void forks() {
     const pid_t child = fork();
     if (child == 0) {
         std::lock_guard l(m);
+        epoll_event e{};
+        if (epoll_wait(epoll_create1(0), &e, 1, 0) != 0 || poll(nullptr, 0, 1) != 0) _exit(9);  // nothing comes, and it says so
         _exit(write(ends[1], "x", 1) == 1 ? 7 : 8);
     }
     char c = 0;

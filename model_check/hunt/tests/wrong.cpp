@@ -1,5 +1,6 @@
 // Programs in which something is wrong. hunt_test.py says what a hunt must say of each.
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cassert>
@@ -218,6 +219,13 @@ void cancels() {
     a.join();
 }
 
+// Fails, and leaves a child behind that waits for ever.
+void leaves_a_child() {
+    if (fork() == 0)
+        for (;;) pause();
+    std::abort();
+}
+
 void mixes_sizes() {
     union {
         std::uint64_t whole = 0;
@@ -248,6 +256,7 @@ const small_program wrong_programs[] = {
     {"needs_an_odd_time", needs_an_odd_time},
     {"unlocks_what_another_has", unlocks_what_another_has},
     {"cancels", cancels},
+    {"leaves_a_child", leaves_a_child},
     {"mixes_sizes", mixes_sizes},
     {nullptr, nullptr},
 };
