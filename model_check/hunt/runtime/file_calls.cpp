@@ -25,7 +25,12 @@ struct file {
     vector_clock written;  // what a reader of it knows
     int peer = -1;  // a write here is read there; -1: here
 };
-file files[most_files];
+union never_destroyed {
+    file all[most_files];
+    constexpr never_destroyed() : all{} {}
+    ~never_destroyed() {}
+} kept;
+file (&files)[most_files] = kept.all;
 
 bool is_followed(int fd) { return fd >= 3 && fd < most_files; }
 void releases_to(thread& t, int fd) {

@@ -10,7 +10,8 @@
 namespace apiary::hunt {
 
 constinit thread_local thread* running = nullptr;
-scheduler the_scheduler;
+alignas(scheduler) char room_of_the_scheduler[sizeof(scheduler)] asm("apiary_hunt_scheduler");
+void make_the_scheduler() { new (room_of_the_scheduler) scheduler; }
 
 extern "C" char __executable_start;
 // A debugger's breakpoint: the operation of the step that was asked for comes next.

@@ -133,7 +133,9 @@ private:
     unsigned next_change_ = 0;
     unsigned on_files_ = 0;
 };
-extern scheduler the_scheduler;
+// It is made before the program's first line and never destroyed: statics of the program end after those of the runtime would.
+void make_the_scheduler();
+extern scheduler the_scheduler asm("apiary_hunt_scheduler");
 extern thread_local thread* running __attribute__((tls_model("initial-exec")));
 
 void tell_stack(const thread& t, std::uintptr_t place);

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <future>
 #include <latch>
 #include <mutex>
@@ -100,6 +101,32 @@ void processors_of_a_thread() {
     });
     a.join();
     assert(mine() == 4);
+}
+
+// Statics end after main, in an order that nobody knows: these use locks and files until then.
+struct at_the_end {
+    std::mutex m;
+    std::vector<std::jthread> threads;
+    int ends[2] = {-1, -1};
+    ~at_the_end() {
+        const std::lock_guard l(m);
+        assert(write(ends[1], "x", 1) == 1);
+        threads.clear();
+        std::atomic<int> n{0};
+        for (int i = 0; i < 20; ++i) threads.emplace_back([&] { assert(n.load() == 0); });
+        threads.clear();
+        close(ends[0]);
+        close(ends[1]);
+    }
+};
+at_the_end* made = nullptr;
+const struct ends_last {
+    ~ends_last() { delete made; }
+} last_of_all;
+void statics() {
+    made = new at_the_end;
+    if (pipe(made->ends) != 0) std::abort();
+    for (int i = 0; i < 20; ++i) made->threads.emplace_back([] {});
 }
 
 // A large block that one thread has freed is another thread's next.
@@ -319,6 +346,7 @@ const small_program right_programs[] = {
     {"edge_by_epoll_ctl", edge_by_epoll_ctl},
     {"errors_of_calls", errors_of_calls},
     {"processors_of_a_thread", processors_of_a_thread},
+    {"statics", statics},
     {"large_frees", large_frees},
     {"long_quiet_work", long_quiet_work},
     {"turns", turns},
