@@ -34,7 +34,7 @@ struct asked {
     double seconds = 10;
     std::uint64_t runs = ~std::uint64_t{0}, first = 1, step = 1, length = 0, steps = 0;
     unsigned limit = 60;      // seconds of the machine's, for one run
-    bool replay = false, least = true;
+    bool replay = false, least = true, reach = false;
     std::uint64_t stop = 0;   // the program itself runs the seed, with no child, and calls apiary_hunt_stops_here at this step
     bool has_list = false;
     decision_list list;
@@ -71,6 +71,7 @@ asked read_words(const char* text) {
         if (is("steps")) a.steps = number();
         if (is("limit")) a.limit = static_cast<unsigned>(number());
         if (is("replay")) a.replay = number() != 0;
+        if (is("reach")) a.reach = number() != 0;
         if (is("least")) a.least = number() != 0;
         if (is("stop")) a.stop = number();
         if (is("out")) std::snprintf(a.out, sizeof a.out, "%s", value + 1);
@@ -146,6 +147,7 @@ public:
             if (!o.failed() && !o.cut()) length = length != 0 ? (length * 7 + report->steps) / 8 : report->steps;
             if (asked_.replay || seconds_now() - begin > asked_.seconds) break;
         }
+        if (asked_.reach) tell_reach();
         std::fprintf(out_, "summary\t%lu\t%.3f\t%lu\t%lu\t%lu\t%d\t%lu\n", runs, seconds_now() - begin, steps, stale, cuts, failed ? 1 : 0,
                      accesses);
         std::fclose(out_);
@@ -161,6 +163,7 @@ private:
             machine::call(SYS_lseek, output_, 0, SEEK_SET);
         }
         machine::fill(report, 0, sizeof *report);
+        ++the_reach.all().run;
         std::fflush(out_);
         const long id = machine::call(SYS_fork);
         if (id == 0) {
@@ -181,6 +184,33 @@ private:
         }
         if (!asked_.replay) machine::call(SYS_kill, -id, SIGKILL);  // what it forked goes with it
         return false;
+    }
+
+    // Of each site: by one thread alone, by two but never together, or where they met; of a wait, whether one waited there. Then
+    // whether a block was used again, and what the program could do about it.
+    void tell_reach() {
+        const reached& all = the_reach.all();
+        std::uint64_t sites = 0, by_two = 0, met = 0, waits = 0, waited = 0;
+        for (const site& s : all.sites) {
+            if (s.operation == nullptr) continue;
+            ++sites;
+            by_two += (s.flags & site::by_two) != 0 ? 1 : 0;
+            met += (s.flags & site::met) != 0 ? 1 : 0;
+            waits += (s.flags & site::may_wait) != 0 ? 1 : 0;
+            waited += (s.flags & site::may_wait) != 0 && (s.flags & site::waited) != 0 ? 1 : 0;
+            std::fprintf(out_, "site\t%lx\t%s\t%lu\t%s\t%s\n", s.place, s.operation, s.times,
+                         (s.flags & site::met) != 0      ? "met"
+                         : (s.flags & site::by_two) != 0 ? "never together"
+                                                         : "one thread",
+                         (s.flags & site::may_wait) == 0 ? "" : (s.flags & site::waited) != 0 ? "waited" : "never waited");
+        }
+        std::fprintf(out_, "reach\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", all.pair_count(), sites, by_two, met, waits, waited, all.freed,
+                     all.used_again);
+        if (all.freed != 0 && all.used_again == 0)
+            std::fprintf(out_, "knob\tof %lu blocks that were freed none was used again: smaller blocks, or more rounds\n", all.freed);
+        if (waited < waits)
+            std::fprintf(out_, "knob\t%lu of %lu waits were never entered: smaller queues, fewer permits, or more threads\n", waits - waited, waits);
+        if (met == 0) std::fprintf(out_, "knob\tno two threads ever met: more rounds, or threads that begin together\n");
     }
 
     void keep(failure& f) {
@@ -385,6 +415,7 @@ void one_processor() {
         one_processor();
     }
     make_the_scheduler();
+    the_reach.begin();
     find_real_calls();
     the_shadow.begin();
     report = static_cast<shared_report*>(mmap(nullptr, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));

@@ -15,11 +15,14 @@ namespace {
 std::uintptr_t number(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
 void* get(std::size_t bytes, std::size_t alignment, std::uintptr_t place) {
+    const std::uint64_t used_again = program_heap.used_again();
     void* const p = program_heap.get(bytes, alignment);
-    if (p == nullptr)
+    if (p == nullptr) {
         errno = ENOMEM;
-    else if (thread* const t = program_calls())
+    } else if (thread* const t = program_calls()) {
+        the_reach.all().used_again += program_heap.used_again() - used_again;
         the_shadow.allocated(*t, number(p), bytes, place);
+    }
     return p;
 }
 
@@ -37,6 +40,7 @@ void put(void* p, std::uintptr_t place) {
             tell_stack(*t, place);
             found(ending::misuse);
         }
+        ++the_reach.all().freed;
         the_shadow.freed(*t, number(p), heap::of(p).bytes, place, is_ours(place));
     }
     program_heap.put(p);

@@ -48,7 +48,7 @@ thread& scheduler::add_thread(thread* parent) {
         t.processors = parent->processors;
     }
     t.sees.happened.set(t.id(), 1);
-    t.priority = (std::int64_t{1} << 33) + static_cast<std::int64_t>(random.next() >> 40);
+    t.priority = drawn_priority();
     threads.push_back(&t);
     ++report->threads;
     return t;
@@ -166,7 +166,7 @@ thread& scheduler::pick(thread& me, bool stays) {
             if (t->ended || !t->runnable) continue;
             ++count;
             if (usual == nullptr || (usual->id() <= me.id() && t->id() > me.id())) usual = t;
-            if (plan.how == schedule::pct ? best == nullptr || t->priority > best->priority : random.one_in(count)) best = t;
+            if (plan.how == schedule::pct || plan.how == schedule::pos ? best == nullptr || t->priority > best->priority : random.one_in(count)) best = t;
         }
         if (usual != nullptr) {
             if (stays) usual = &me;
@@ -204,8 +204,13 @@ void scheduler::all_spin() {
     if (now >= next_deadline_) wake_due(true);
 }
 
+void scheduler::draw_anew(std::uintptr_t object, thread& but) {
+    for (thread* t : threads)
+        if (t->next_object == object && t != &but) t->priority = drawn_priority();
+}
+
 void scheduler::yields(thread& t) {
-    if (plan.how == schedule::pct) fall(t);
+    if (plan.how == schedule::pct || plan.how == schedule::pos) fall(t);
     switch_to(t, pick(t));
 }
 
@@ -247,6 +252,14 @@ void scheduler::point(thread& t, const char* what, std::uintptr_t place, std::ui
                 if (spins) fall(t);
                 switch_to(t, pick(t, !spins));
                 break;
+            case schedule::pos:
+                t.next_object = address;
+                t.priority = drawn_priority();
+                if (spins) fall(t);
+                switch_to(t, pick(t, !spins));
+                t.next_object = 0;
+                if (address != 0) draw_anew(address, t);
+                break;
             case schedule::random:
             case schedule::bursts:
                 if (spins || random.one_in(plan.switch_one_in))
@@ -262,12 +275,14 @@ void scheduler::point(thread& t, const char* what, std::uintptr_t place, std::ui
                 break;
         }
     }
+    t.at = &the_reach.comes(place, what, address, t.sees.now(), t.sees.happened);
     new_row(t.id(), what, address, place);
     if (step == stop) apiary_hunt_stops_here();
 }
 
 bool scheduler::wait(thread& t, const void* for_what, std::uint64_t deadline, std::uint32_t held_by) {
     t.waits_for = for_what;
+    if (t.at != nullptr) t.at->flags |= site::waited;
     t.deadline = deadline;
     t.held_by = held_by;
     t.runnable = t.timed_out = false;

@@ -14,6 +14,7 @@
 
 #include "decisions.hpp"
 #include "heap.hpp"
+#include "reach.hpp"
 #include "report.hpp"
 #include "strategy.hpp"
 #include "weak_memory.hpp"
@@ -35,6 +36,8 @@ struct thread {
     std::uintptr_t doing_at = 0;
     std::uint32_t held_by = 0;  // the thread that has what it waits for, and 1
     std::int64_t priority = 0;
+    std::uintptr_t next_object = 0;  // of its operation that comes next
+    site* at = nullptr;
     std::uint32_t operations = 0;  // so far
     unsigned processors = 15;      // that it may run on, a bit each
     std::uint32_t idle = 0;  // operations since it last changed anything
@@ -118,6 +121,8 @@ private:
     void wake_due(bool only_spinning = false);
     void all_spin();
     bool look_at_files(int milliseconds);
+    std::int64_t drawn_priority() { return static_cast<std::int64_t>(random.next() >> 2); }
+    void draw_anew(std::uintptr_t object, thread& but);
     void fall(thread& t) { t.priority = --lowest_; }
 
     static constexpr std::uint64_t most_quiet = 3'000'000, longest_turn = 5'000, spinning = 5'000;

@@ -28,7 +28,7 @@ def hunt(program: list[str], more_environment: int = 0, **asked: object) -> dict
         done = subprocess.run([FOLDER / program[0], *program[1:]], env={**environment, "APIARY_HUNT": words}, capture_output=True,
                               timeout=300, text=True)
         lines = [line.split("\t") for line in Path(out.name).read_text().splitlines()]
-    found: dict = {"exit": done.returncode, "said": done.stdout + done.stderr, "text": "", "rows": []}
+    found: dict = {"exit": done.returncode, "said": done.stdout + done.stderr, "text": "", "rows": [], "sites": [], "knobs": []}
     for kind, *rest in lines:
         if kind == "run":
             found |= dict(zip(("seed", "length", "kind", "status", "steps", "switches", "stale", "early", "threads", "hash", "strategy",
@@ -37,6 +37,12 @@ def hunt(program: list[str], more_environment: int = 0, **asked: object) -> dict
             found["text"] += "\t".join(rest) + "\n"
         elif kind == "row":
             found["rows"].append(rest)
+        elif kind == "site":
+            found["sites"].append(rest)
+        elif kind == "knob":
+            found["knobs"].append(rest[0])
+        elif kind == "reach":
+            found["reach"] = dict(zip(("pairs", "sites", "by two", "met", "waits", "waited", "freed", "used again"), map(int, rest)))
         elif kind == "least":
             found["least"] = [int(one) for one in rest]
         elif kind == "needs":
@@ -129,6 +135,27 @@ class Wrong(unittest.TestCase):
                 if not (FOLDER / f"hunted_{name}").exists():
                     self.skipTest(f"{name} is not installed: apt-get install lib{name.replace('_', '-')}-dev")
                 self.assertEqual(hunt([f"hunted_{name}"], runs=runs, seconds=60).get("kind"), kind)
+
+
+class Strategies(unittest.TestCase):
+    def test_each_by_itself_finds_what_needs_a_switch_and_what_needs_a_stale_read(self) -> None:
+        for how in ("random", "bursts", "pct", "pos"):
+            for name in ("two_locks", "lost_wake", "dekker", "two_writes"):
+                with self.subTest(strategy=how, program=name):
+                    seen = hunt(["hunted_small", name], runs=4000, seconds=60, strategy=f"{how},weak", least=0)
+                    self.assertEqual((seen.get("kind"), seen.get("strategy")), (WRONG[name][0], f"{how},weak"))
+
+    def test_what_was_not_reached_is_told(self) -> None:
+        seen = hunt(["hunted_small", "never_meets"], runs=30, seconds=60, reach=1)
+        locks = {(state, wait) for _, operation, _, state, wait in seen["sites"] if operation == "lock"}
+        self.assertEqual((locks, seen["reach"]["met"], seen["reach"]["waited"]), ({("never together", "never waited")}, 0, 0))
+        self.assertRegex(" ".join(seen["knobs"]), "waits were never entered.*no two threads ever met")
+        seen = hunt(["hunted_small", "mixed"], runs=60, seconds=60, reach=1)
+        states = {(operation, state, wait) for _, operation, _, state, wait in seen["sites"]}
+        self.assertIn(("lock", "met", "waited"), states)
+        self.assertIn(("condition wait", "met", "waited"), states)
+        self.assertGreater(seen["reach"]["pairs"], 20)
+        self.assertGreater(seen["reach"]["used again"], 0)
 
 
 class Right(unittest.TestCase):

@@ -103,6 +103,19 @@ void processors_of_a_thread() {
     assert(mine() == 4);
 }
 
+// Two threads use a lock, one after the other.
+void never_meets() {
+    std::mutex m;
+    int n = 0;
+    const auto count = [&] {
+        const std::lock_guard l(m);
+        ++n;
+    };
+    std::thread(count).join();
+    std::thread(count).join();
+    assert(n == 2);
+}
+
 // Statics end after main, in an order that nobody knows: these use locks and files until then.
 struct at_the_end {
     std::mutex m;
@@ -346,6 +359,7 @@ const small_program right_programs[] = {
     {"edge_by_epoll_ctl", edge_by_epoll_ctl},
     {"errors_of_calls", errors_of_calls},
     {"processors_of_a_thread", processors_of_a_thread},
+    {"never_meets", never_meets},
     {"statics", statics},
     {"large_frees", large_frees},
     {"long_quiet_work", long_quiet_work},
