@@ -416,6 +416,7 @@ void one_processor() {
     }
     make_the_scheduler();
     the_reach.begin();
+    the_calls.begin();
     find_real_calls();
     the_shadow.begin();
     report = static_cast<shared_report*>(mmap(nullptr, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));

@@ -178,7 +178,10 @@ void __tsan_init() {}
 void __tsan_func_entry(void* caller) {
     thread* const t = running;
     if (t == nullptr || t->inside) return;
-    if (t->depth < thread::most_calls) t->calls[t->depth] = reinterpret_cast<std::uintptr_t>(caller);
+    if (t->depth < thread::most_calls) {
+        t->calls[t->depth] = reinterpret_cast<std::uintptr_t>(caller);
+        t->nodes[t->depth + 1] = the_calls.called(t->nodes[t->depth], t->calls[t->depth]);
+    }
     ++t->depth;
 }
 void __tsan_func_exit() {

@@ -38,6 +38,8 @@ void put(void* p, std::uintptr_t place) {
             t->inside = true;
             say("double free of %p by thread %u\n", p, t->id());
             tell_stack(*t, place);
+            the_shadow.tell_free(number(p));
+            report->where[0] = place;
             found(ending::misuse);
         }
         ++the_reach.all().freed;

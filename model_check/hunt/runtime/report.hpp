@@ -6,7 +6,7 @@
 
 namespace apiary::hunt {
 
-enum class ending : std::uint32_t { other, race, deadlock, livelock, use_after_free, misuse, refused, cut };
+enum class ending : std::uint32_t { other, race, deadlock, livelock, use_after_free, outside, misuse, refused, cut };
 
 // One visible operation.
 struct row {

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "call_tree.hpp"
 #include "decisions.hpp"
 #include "heap.hpp"
 #include "reach.hpp"
@@ -52,6 +53,8 @@ struct thread {
 
     std::uint32_t depth = 0;
     std::uintptr_t calls[most_calls];
+    call_tree::node nodes[most_calls + 1]{};  // after each of them; the first is the thread's beginning
+    call_tree::node node() const { return nodes[depth < most_calls ? depth : most_calls]; }
 
     std::uint32_t id() const { return sees.id; }
 };

@@ -65,6 +65,8 @@ WRONG = {
     "lost_wake_amid_others": ("deadlock", "neither", 1000, "waits: condition wait"),
     "spins_for_ever": ("livelock", "neither", 1, "no thread has changed anything"),
     "freed_twice": ("misuse", "neither", 1, "double free"),
+    "one_too_far": ("outside of a block", "neither", 1, "beside what thread"),
+    "before_its_beginning": ("outside of a block", "neither", 1, "allocation"),
     "uncaught": ("Aborted", "neither", 1, "std::runtime_error"),
     "needs_an_odd_time": ("Aborted", "an odd time", 3000, "in_time"),
     "unlocks_what_another_has": ("misuse", "neither", 1, "does not own it"),
@@ -114,6 +116,16 @@ class Wrong(unittest.TestCase):
                               capture_output=True, text=True, timeout=60).stdout
         self.assertRegex(said, r"atomic.*load|dekker")
         self.assertIn("apiary_hunt_stops_here", said)
+
+    def test_both_accesses_have_their_stack(self) -> None:
+        for name, first in (("race_on_a_counter", "not ordered after"), ("freed_twice", "freed before by"), ("one_too_far", "beside what thread")):
+            with self.subTest(program=name):
+                _, _, rest = hunt(["hunted_small", name], runs=20, seconds=60)["text"].partition(first)
+                places = [line.split() for line in rest.splitlines()[1:]]
+                self.assertEqual([word for word, *_ in places[:2]], ["at", "by"])
+                told = subprocess.run(["addr2line", "-fCe", FOLDER / "hunted_small", *(address for _, address, *_ in places)],
+                                      capture_output=True, text=True).stdout
+                self.assertIn(name, told)
 
     def test_a_block_is_used_after_its_end(self) -> None:
         kinds = {hunt(["hunted_small", "after_free"], first=first, runs=100)["kind"] for first in range(1, 400, 50)}

@@ -165,6 +165,25 @@ void freed_twice() {
     std::jthread a(end), b(end);
 }
 
+void one_too_far() {
+    std::atomic<int> n{0};
+    const auto fill = [&] {
+        volatile int* const all = new int[3];
+        for (int i = n.fetch_add(1); i < 4; ++i) all[i] = i;
+        delete[] all;
+    };
+    std::jthread a(fill), b(fill);
+}
+
+void before_its_beginning() {
+    std::atomic<long*> p{new long[2]()};
+    std::jthread a([&] {
+        long* const q = p.load();
+        if (q[-1] == 7) std::abort();
+        delete[] q;
+    });
+}
+
 void uncaught() {
     std::atomic<int> n{0};
     std::jthread a([&] {
@@ -252,6 +271,8 @@ const small_program wrong_programs[] = {
     {"spins_for_ever", spins_for_ever},
     {"after_free", after_free},
     {"freed_twice", freed_twice},
+    {"one_too_far", one_too_far},
+    {"before_its_beginning", before_its_beginning},
     {"uncaught", uncaught},
     {"needs_an_odd_time", needs_an_odd_time},
     {"unlocks_what_another_has", unlocks_what_another_has},
