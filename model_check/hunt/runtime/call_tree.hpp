@@ -27,8 +27,8 @@ public:
     node called(node from, std::uintptr_t caller) {
         std::uint64_t h = (caller ^ std::uint64_t{from} << 40) * 0x9e3779b97f4a7c15;
         h ^= h >> 31;
-        for (unsigned tries = 0; tries < 8; ++tries) {
-            const node n = static_cast<node>((h + tries) & (most - 1));
+        for (unsigned tries = 0; tries < 16; ++tries) {  // first in a few pages: each that a run touches is copied for it
+            const node n = static_cast<node>((h + tries) & (tries < 8 ? first - 1 : most - 1));
             entry& e = all_[n];
             if (e.caller == caller && e.from == from) return n;
             if (e.caller != 0 || n == 0) continue;
@@ -40,7 +40,7 @@ public:
     void tell(placed p) const;
 
 private:
-    static constexpr node most = node{1} << bits;
+    static constexpr node most = node{1} << bits, first = 2'048;
     struct entry {
         std::uintptr_t caller;
         node from;

@@ -35,11 +35,13 @@ void reach::begin() {
 }
 
 site& reach::comes(std::uintptr_t place, const char* operation, std::uintptr_t object, moment now, const vector_clock& knows) {
-    std::size_t at = mixed(place ^ reinterpret_cast<std::uintptr_t>(operation) << 20) % (reached::most_sites - 1);
-    for (std::size_t tries = 0;; ++tries, at = (at + 1) % (reached::most_sites - 1)) {
+    const std::uint64_t hash = mixed(place ^ reinterpret_cast<std::uintptr_t>(operation) << 20);
+    std::size_t at = 0;
+    for (std::size_t tries = 0;; ++tries) {  // first in a few pages: each that a run touches is mapped for it
+        at = (hash + tries) % (tries < 32 ? 512 : reached::most_sites - 1);
         site& s = all_->sites[at];
         if (s.place == place && s.operation == operation) break;
-        if (s.operation != nullptr && tries < 64) continue;
+        if (s.operation != nullptr && tries < 96) continue;
         if (s.operation != nullptr) at = reached::most_sites - 1;
         site& fresh = all_->sites[at];
         fresh.place = place;

@@ -46,7 +46,7 @@ private:
         moment when;
     };
     reached* all_ = nullptr;
-    std::array<use, 4'096> last_{};  // of each object, by its address; a later one takes the place of another
+    std::array<use, 256> last_{};  // of each object, by its address; a later one takes the place of another
 };
 extern reach the_reach;
 
