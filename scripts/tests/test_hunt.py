@@ -162,7 +162,8 @@ add_test(unbuilt "{folder}/nothing")
         for option, value in (("--time", "soon"), ("--time", "0s"), ("--seed", "1:2"), ("--seed", "x"), ("--jobs", "0")):
             with self.subTest(option=option, value=value):
                 self.assertEqual(self.hunt(option, value, "--", "true").returncode, 2)
-        self.assertEqual(hunting.parse_seed("7:21:0123abcd"), hunting.Seed(7, 21, "0123abcd"))
+        self.assertEqual(hunting.parse_seed("7:21:0123abcd"), hunting.Seed(7, "21", "0123abcd"))
+        self.assertEqual(hunting.parse_seed("7:21/pa,1.2s3:0123abcd"), hunting.Seed(7, "21/pa,1.2s3", "0123abcd"))
 
 
 if __name__ == "__main__":

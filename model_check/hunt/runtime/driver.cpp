@@ -1,9 +1,13 @@
 // driver: before the program's first line, a process that starts a child for each run, and writes down what became of it.
 //
+// A run that failed is done again with fewer decisions (decisions.hpp) as long as it fails like the first; the least is what is told.
+// Its decisions are part of its seed's length: "6086/pa,1.13s2".
+//
 // Asked for by the environment variable APIARY_HUNT, words "name=value" between semicolons (`asked` below), which `scripts/apiary
 // hunt` sets. Without it the program runs once, by the quiet schedule, as it would by itself.
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/personality.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,19 +33,22 @@ namespace {
 struct asked {
     double seconds = 10;
     std::uint64_t runs = ~std::uint64_t{0}, first = 1, step = 1, length = 0, steps = 0;
-    unsigned limit = 60;  // seconds of the machine's, for one run
-    bool replay = false;
+    unsigned limit = 60;      // seconds of the machine's, for one run
+    bool replay = false, least = true, reach = false;
+    std::uint64_t stop = 0;   // the program itself runs the seed, with no child, and calls apiary_hunt_stops_here at this step
+    bool has_list = false;
+    decision_list list;
     wanted strategy;
     char out[512] = "/dev/stderr";
 };
 
 asked read_words(const char* text) {
     asked a;
-    char word[600];
+    char* const word = static_cast<char*>(own_heap.get(std::strlen(text) + 1));  // the program's heap stays as it is by itself
     while (*text != '\0') {
         const char* const end = std::strchr(text, ';');
         const std::size_t length = end != nullptr ? static_cast<std::size_t>(end - text) : std::strlen(text);
-        std::snprintf(word, sizeof word, "%.*s", static_cast<int>(length), text);
+        std::snprintf(word, length + 1, "%s", text);
         text += length + (end != nullptr ? 1 : 0);
         char* const value = std::strchr(word, '=');
         if (value == nullptr) continue;
@@ -52,16 +59,28 @@ asked read_words(const char* text) {
         if (is("runs")) a.runs = number();
         if (is("first")) a.first = number();
         if (is("step")) a.step = number();
-        if (is("length")) a.length = number();
+        if (is("length")) {
+            char* list = nullptr;
+            a.length = std::strtoull(value + 1, &list, 10);
+            a.has_list = *list == '/';
+            if (a.has_list && !a.list.read(list + 1)) {
+                std::fprintf(stderr, "apiary hunt: no such seed: %s\n", value + 1);
+                _exit(2);
+            }
+        }
         if (is("steps")) a.steps = number();
         if (is("limit")) a.limit = static_cast<unsigned>(number());
         if (is("replay")) a.replay = number() != 0;
+        if (is("reach")) a.reach = number() != 0;
+        if (is("least")) a.least = number() != 0;
+        if (is("stop")) a.stop = number();
         if (is("out")) std::snprintf(a.out, sizeof a.out, "%s", value + 1);
         if (is("strategy") && !hunt::read_words(value + 1, a.strategy)) {
             std::fprintf(stderr, "apiary hunt: no such strategy: %s\n", value + 1);
             _exit(2);
         }
     }
+    own_heap.put(word);
     return a;
 }
 
@@ -76,6 +95,18 @@ struct outcome {
     bool failed() const { return status != 0 && !cut(); }
     bool cut() const { return report->how == ending::cut || (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM); }
     bool like(const outcome& other, ending how) const { return failed() && status == other.status && report->how == how; }
+};
+
+// A failure, to compare others with, and the end of what the program wrote.
+struct failure {
+    outcome what;
+    std::uint64_t seed, length, run;
+    double seconds;
+    shared_report told;
+    char output[4000];
+    bool is_again(const outcome& o) const {
+        return o.like(what, told.how) && report->where[0] == told.where[0] && report->where[1] == told.where[1];
+    }
 };
 
 class driver {
@@ -93,7 +124,7 @@ public:
         bool failed = false;
         for (std::uint64_t seed = asked_.first; !failed && runs < asked_.runs; seed += asked_.step) {
             outcome o;
-            if (child(seed, length, asked_.strategy, o)) return;
+            if (child(seed, length, asked_.strategy, o, asked_.has_list ? &asked_.list : nullptr)) return;
             ++runs;
             steps += report->steps;
             stale += report->stale_reads;
@@ -101,12 +132,22 @@ public:
             if (o.cut()) ++cuts;
             if (o.failed() || asked_.replay) {
                 failed = o.failed();
-                tell(o, seed, length, runs, seconds_now() - begin);
-                if (failed && !asked_.replay && label(o, runs, seconds_now() - begin)) return;
+                failure& f = *make_own<failure>();
+                f.what = o;
+                f.seed = seed, f.length = length, f.run = runs, f.seconds = seconds_now() - begin;
+                keep(f);
+                decision_list least = asked_.list;
+                bool has_list = asked_.has_list;
+                if (failed && !asked_.replay) {
+                    if (asked_.least && f.told.how != ending::refused && lessen(f, least, has_list)) return;
+                    if (label(f)) return;
+                }
+                tell(f, has_list ? &least : nullptr);
             }
             if (!o.failed() && !o.cut()) length = length != 0 ? (length * 7 + report->steps) / 8 : report->steps;
             if (asked_.replay || seconds_now() - begin > asked_.seconds) break;
         }
+        if (asked_.reach) tell_reach();
         std::fprintf(out_, "summary\t%lu\t%.3f\t%lu\t%lu\t%lu\t%d\t%lu\n", runs, seconds_now() - begin, steps, stale, cuts, failed ? 1 : 0,
                      accesses);
         std::fclose(out_);
@@ -115,12 +156,14 @@ public:
 
 private:
     // True in the child.
-    bool child(std::uint64_t seed, std::uint64_t length, const wanted& w, outcome& o) {
+    bool child(std::uint64_t seed, std::uint64_t length, const wanted& w, outcome& o, const decision_list* list = nullptr,
+               bool notes = false) {
         if (!asked_.replay) {
             (void)!ftruncate(output_, 0);
             machine::call(SYS_lseek, output_, 0, SEEK_SET);
         }
         machine::fill(report, 0, sizeof *report);
+        ++the_reach.all().run;
         std::fflush(out_);
         const long id = machine::call(SYS_fork);
         if (id < 0) {
@@ -129,33 +172,148 @@ private:
         }
         if (id == 0) {
             if (!asked_.replay) {
+                machine::call(SYS_setpgid);
                 dup2(output_, 1);
                 dup2(output_, 2);
             }
             alarm(asked_.limit);
             unsetenv("APIARY_HUNT");  // what the program executes is no hunt of its own
             if (asked_.steps != 0) the_scheduler.most_steps = asked_.steps;
-            the_scheduler.begin(seed, w, length);
+            if (notes) the_scheduler.taken.note_in(log_);
+            the_scheduler.begin(seed, w, length, list);
             std::snprintf(report->strategy, sizeof report->strategy, "%s", the_scheduler.plan.name());
             return true;
         }
         while (machine::call(SYS_wait4, id, machine::word(&o.status), 0, 0) == -EINTR) {
         }
+        if (!asked_.replay) machine::call(SYS_kill, -id, SIGKILL);  // what it forked goes with it
         return false;
     }
 
+    // Of each site: by one thread alone, by two but never together, or where they met; of a wait, whether one waited there. Then
+    // whether a block was used again, and what the program could do about it.
+    void tell_reach() {
+        const reached& all = the_reach.all();
+        std::uint64_t sites = 0, by_two = 0, met = 0, waits = 0, waited = 0;
+        for (const site& s : all.sites) {
+            if (s.operation == nullptr) continue;
+            ++sites;
+            by_two += (s.flags & site::by_two) != 0 ? 1 : 0;
+            met += (s.flags & site::met) != 0 ? 1 : 0;
+            waits += (s.flags & site::may_wait) != 0 ? 1 : 0;
+            waited += (s.flags & site::may_wait) != 0 && (s.flags & site::waited) != 0 ? 1 : 0;
+            std::fprintf(out_, "site\t%lx\t%s\t%lu\t%s\t%s\n", s.place, s.operation, s.times,
+                         (s.flags & site::met) != 0      ? "met"
+                         : (s.flags & site::by_two) != 0 ? "never together"
+                                                         : "one thread",
+                         (s.flags & site::may_wait) == 0 ? "" : (s.flags & site::waited) != 0 ? "waited" : "never waited");
+        }
+        std::fprintf(out_, "reach\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", all.pair_count(), sites, by_two, met, waits, waited, all.freed,
+                     all.used_again);
+        if (all.freed != 0 && all.used_again == 0)
+            std::fprintf(out_, "knob\tof %lu blocks that were freed none was used again: smaller blocks, or more rounds\n", all.freed);
+        if (waited < waits)
+            std::fprintf(out_, "knob\t%lu of %lu waits were never entered: smaller queues, fewer permits, or more threads\n", waits - waited, waits);
+        if (met == 0) std::fprintf(out_, "knob\tno two threads ever met: more rounds, or threads that begin together\n");
+    }
+
+    void keep(failure& f) {
+        machine::copy(&f.told, report, sizeof f.told);
+        const long size = machine::call(SYS_lseek, output_, 0, SEEK_END);
+        constexpr long most = sizeof f.output - 1;
+        const long got = machine::call(SYS_pread64, output_, machine::word(f.output), most, size > most ? size - most : 0);
+        f.output[got > 0 ? got : 0] = '\0';
+    }
+
+    // Does the run again with fewer and fewer decisions, as long as it fails alike: first without half of them, then quarters, down
+    // to single ones. What is told is then that run. True in a child.
+    bool lessen(failure& f, decision_list& least, bool& has_list) {
+        static constexpr double most_seconds = 4;
+        static constexpr std::size_t most_text = 8'000;
+        if (log_ == nullptr) {
+            log_ = static_cast<decision_log*>(mmap(nullptr, sizeof *log_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+            if (log_ == MAP_FAILED) machine::end(3);
+        }
+        const double begin = seconds_now(), limit = f.seconds * 2 < 0.5 ? 0.5 : f.seconds * 2 < most_seconds ? f.seconds * 2 : most_seconds;
+        bool is_child = false;
+        const auto fails = [&](const decision_list* list) {  // alike; the log then has the decisions that were taken
+            log_->count = 0;
+            log_->overflowed = false;
+            outcome o;
+            is_child = child(f.seed, f.length, asked_.strategy, o, list, true);
+            return !is_child && f.is_again(o) && !log_->overflowed;
+        };
+        const auto take = [&](decision_list& list) {
+            list.all.clear();
+            for (std::size_t i = 0; i < log_->count; ++i) list.all.push_back(log_->all[i]);
+        };
+        if (!fails(nullptr)) return is_child;  // it depends on what the runtime does not see, or is too long
+        decision_list tried;
+        take(least);
+        const strategy plan = drawn_plan(f);
+        least.patient = plan.patient;
+        least.uses_blocks_again = plan.uses_blocks_again;
+        if (!fails(&least)) return is_child;
+        if (!least.patient) {
+            tried = least;
+            tried.patient = true;
+            const bool yes = fails(&tried);
+            if (is_child) return true;
+            if (yes) take(least), least.patient = true;
+        }
+        for (std::size_t part = (least.all.size() + 1) / 2; part != 0;) {
+            bool any = false;
+            for (std::size_t from = 0; from < least.all.size() && seconds_now() - begin < limit;) {
+                const std::size_t to = from + part < least.all.size() ? from + part : least.all.size();
+                tried = least;
+                tried.all.erase(tried.all.begin() + static_cast<std::ptrdiff_t>(from), tried.all.begin() + static_cast<std::ptrdiff_t>(to));
+                const bool yes = fails(&tried);
+                if (is_child) return true;
+                if (yes && log_->count < least.all.size()) {
+                    take(least);
+                    any = true;
+                } else {
+                    from = to;
+                }
+            }
+            if (seconds_now() - begin >= limit) break;
+            if (part > least.all.size() / 2 + 1)
+                part = least.all.size() / 2 + 1;
+            else if (!any || part > 1)
+                part = part / 2;
+        }
+        std::snprintf(list_text_, sizeof list_text_, "/");
+        if (!least.write(list_text_ + 1, most_text)) return false;  // no line holds it: the whole run is told
+        outcome o;
+        if (child(f.seed, f.length, asked_.strategy, o, &least)) return true;
+        if (!f.is_again(o)) return false;
+        const std::uint64_t switches = f.told.switches, stale = f.told.stale_reads;
+        char words[sizeof f.told.strategy];
+        std::memcpy(words, f.told.strategy, sizeof words);
+        keep(f);
+        std::memcpy(f.told.strategy, words, sizeof words);
+        std::fprintf(out_, "least\t%lu\t%lu\t%lu\t%lu\t%zu\n", switches, f.told.switches, stale, f.told.stale_reads, least.all.size());
+        has_list = true;
+        return false;
+    }
+    strategy drawn_plan(const failure& f) const {
+        draws random;
+        random.seed(f.seed);
+        return draw_strategy(random, asked_.strategy, f.length);
+    }
+
     // What the failure needs: other runs without that look for the same failure, for as long again. True in a child.
-    bool label(const outcome& first, std::uint64_t runs, double took) {
-        const ending how = report->how;
-        const std::uint64_t stale = report->stale_reads, early = report->early_ends;
-        bool without_stale = stale == 0, without_early = early == 0;
+    bool label(const failure& f) {
+        const std::uint64_t runs = f.run;
+        const double took = f.seconds;
+        bool without_stale = f.told.stale_reads == 0, without_early = f.told.early_ends == 0;
         const auto look = [&](const wanted& w, bool& found) {
             const double begin = seconds_now(), limit = took < 0.15 ? 0.3 : took > 2.5 ? 5 : took * 2;
             const std::uint64_t most = runs < 50 ? 200 : runs * 4;
             for (std::uint64_t i = 0; i < most && !found && seconds_now() - begin < limit; ++i) {
                 outcome o;
-                if (child(1'000'000'000 + i, report->steps, w, o)) return true;
-                found = o.like(first, how);
+                if (child(1'000'000'000 + i, f.told.steps, w, o)) return true;
+                found = o.like(f.what, f.told.how);
             }
             return false;
         };
@@ -172,29 +330,26 @@ private:
         return false;
     }
 
-    void tell(const outcome& o, std::uint64_t seed, std::uint64_t length, std::uint64_t run, double seconds) {
-        const char* kind = name_of(report->how);
-        if (report->how == ending::other && WIFSIGNALED(o.status)) kind = strsignal(WTERMSIG(o.status));
-        if (o.cut()) kind = "cut";
-        if (o.status == 0) kind = "passed";
-        std::fprintf(out_, "run\t%lu\t%lu\t%s\t%d\t%lu\t%lu\t%lu\t%lu\t%lu\t%016lx\t%s\t%lu\t%.3f\t%lx\n", seed, length, kind,
-                     WIFEXITED(o.status) ? WEXITSTATUS(o.status) : -WTERMSIG(o.status), report->steps, report->switches,
-                     report->stale_reads, report->early_ends, report->threads, report->hash, report->strategy, run, seconds,
+    void tell(const failure& f, const decision_list* list) {
+        const shared_report& r0 = f.told;
+        const int status = f.what.status;
+        const char* kind = name_of(r0.how);
+        if (r0.how == ending::other && WIFSIGNALED(status)) kind = strsignal(WTERMSIG(status));
+        if (f.what.cut()) kind = "cut";
+        if (status == 0) kind = "passed";
+        if (list == nullptr) list_text_[0] = '\0';
+        std::fprintf(out_, "run\t%lu\t%lu%s\t%s\t%d\t%lu\t%lu\t%lu\t%lu\t%lu\t%016lx\t%s\t%lu\t%.3f\t%lx\n", f.seed, f.length, list_text_,
+                     kind, WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), r0.steps, r0.switches, r0.stale_reads,
+                     r0.early_ends, r0.threads, r0.hash, r0.strategy, f.run, f.seconds,
                      reinterpret_cast<std::uintptr_t>(&__executable_start));
-        lines("text", report->text);
-        const std::uint64_t kept = report->rows < shared_report::most_rows ? report->rows : shared_report::most_rows;
-        for (std::uint64_t i = report->rows - kept; i < report->rows; ++i) {
-            const row& r = report->last[i % shared_report::most_rows];
+        lines("text", r0.text);
+        const std::uint64_t kept = r0.rows < shared_report::most_rows ? r0.rows : shared_report::most_rows;
+        for (std::uint64_t i = r0.rows - kept; i < r0.rows; ++i) {
+            const row& r = r0.last[i % shared_report::most_rows];
             std::fprintf(out_, "row\t%lu\t%u\t%s\t%lx\t%lx\t%d\t%lx\t%s\n", r.step, r.thread, r.operation, r.address, r.place, r.order,
                          r.value, r.note);
         }
-        if (asked_.replay) return;
-        char end[4000];
-        const long size = machine::call(SYS_lseek, output_, 0, SEEK_END);
-        constexpr long most = sizeof end - 1;
-        const long got = machine::call(SYS_pread64, output_, machine::word(end), most, size > most ? size - most : 0);
-        end[got > 0 ? got : 0] = '\0';
-        lines("output", end);
+        if (!asked_.replay) lines("output", f.output);
     }
     void lines(const char* kind, const char* text) {
         while (*text != '\0') {
@@ -208,6 +363,8 @@ private:
     asked asked_;
     std::FILE* out_;
     int output_;
+    decision_log* log_ = nullptr;
+    char list_text_[8'100] = "";
 };
 
 // So that addresses are the same in each process: nothing is put at random, and the stack begins at the same place whatever the
@@ -261,6 +418,9 @@ void one_processor() {
         same_addresses(argc, argv, environment);
         one_processor();
     }
+    make_the_scheduler();
+    the_reach.begin();
+    the_calls.begin();
     find_real_calls();
     the_shadow.begin();
     report = static_cast<shared_report*>(mmap(nullptr, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
@@ -270,7 +430,16 @@ void one_processor() {
         the_scheduler.begin(0, {}, 0);
         return;
     }
-    driver(read_words(words)).hunts();
+    const asked a = read_words(words);
+    if (a.stop != 0) {
+        report->alone = true;
+        the_scheduler.stop = a.stop;
+        if (a.steps != 0) the_scheduler.most_steps = a.steps;
+        unsetenv("APIARY_HUNT");
+        the_scheduler.begin(a.first, a.strategy, a.length, a.has_list ? &a.list : nullptr);
+        return;
+    }
+    driver(a).hunts();
 }
 
 }  // namespace

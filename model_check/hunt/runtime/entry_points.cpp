@@ -31,8 +31,6 @@ wide_value widened(T v) {
 }
 
 // The place after which a store goes, or the store that is read: the newest, or where the run is weak a drawn one.
-bool looks_back() { return the_scheduler.plan.stale_one_in != 0 && the_scheduler.random.one_in(the_scheduler.plan.stale_one_in); }
-
 void was_stale(row& r, const char* note) {
     ++report->stale_reads;
     r.note = note;
@@ -53,10 +51,8 @@ T load(const volatile T* p, int order, std::uintptr_t place) {
     weak_memory& memory = the_scheduler.memory;
     location& l = the_shadow.atomic_at(here.me(), number(p), sizeof(T), access_read, place).stores;
     std::size_t which = l.order.size() - 1;
-    if (which > 0 && looks_back()) {
-        const std::size_t from = memory.oldest(here.sees(), l, order);
-        which = from + the_scheduler.random.below(l.order.size() - from);
-    }
+    if (which > 0 && the_scheduler.looks_back(here.me()))
+        which -= the_scheduler.goes_back(here.me(), l.order.size() - memory.oldest(here.sees(), l, order));
     row& r = last_row();
     if (which + 1 != l.order.size()) was_stale(r, "an older store");
     const auto value = static_cast<T>(memory.read(here.sees(), l, which, order));
@@ -79,9 +75,8 @@ void store(volatile T* p, T v, int order, std::uintptr_t place) {
     location& l = the_shadow.atomic_at(here.me(), number(p), sizeof(T), access_write, place).stores;
     std::size_t at = l.order.size();
     row& r = last_row();
-    if (at > 1 && looks_back()) {
-        const std::size_t from = memory.first_place(here.sees(), l, order);
-        const std::size_t drawn = from + the_scheduler.random.below(at - from + 1);
+    if (at > 1 && the_scheduler.looks_back(here.me())) {
+        const std::size_t drawn = at - the_scheduler.goes_back(here.me(), at - memory.first_place(here.sees(), l, order) + 1);
         if (drawn != at && !weak_memory::is_tied(l, drawn)) {
             at = drawn;
             was_stale(r, "before another store");
@@ -95,11 +90,10 @@ void store(volatile T* p, T v, int order, std::uintptr_t place) {
 }
 
 // A read-modify-write that may read an older store, where no other has read that one.
-std::size_t change_which(const view& v, const location& l, int order) {
+std::size_t change_which(const thread& t, const location& l, int order) {
     const std::size_t newest = l.order.size() - 1;
-    if (newest == 0 || !looks_back()) return newest;
-    const std::size_t from = the_scheduler.memory.oldest(v, l, order);
-    const std::size_t drawn = from + the_scheduler.random.below(newest - from + 1);
+    if (newest == 0 || !the_scheduler.looks_back(t)) return newest;
+    const std::size_t drawn = newest - the_scheduler.goes_back(t, newest - the_scheduler.memory.oldest(t.sees, l, order) + 1);
     return weak_memory::is_tied(l, drawn + 1) ? newest : drawn;
 }
 
@@ -113,7 +107,7 @@ T change(volatile T* p, int order, const char* name, std::uintptr_t place, F f) 
         return old;
     }
     location& l = the_shadow.atomic_at(here.me(), number(p), sizeof(T), access_write, place).stores;
-    const std::size_t which = change_which(here.sees(), l, order);
+    const std::size_t which = change_which(here.me(), l, order);
     row& r = last_row();
     if (which + 1 != l.order.size()) was_stale(r, "an older store");
     const auto old = static_cast<T>(l.order[which].value);
@@ -146,16 +140,16 @@ bool compare_exchange(volatile T* p, T* expected, T desired, int success, int fa
     const std::size_t newest = l.order.size() - 1;
     const wide_value wanted = widened(*expected);
     std::size_t which = newest;
-    if (newest > 0 && looks_back()) {
+    if (newest > 0 && the_scheduler.looks_back(here.me())) {
         const std::size_t to_change = memory.oldest(here.sees(), l, success), to_fail = memory.oldest(here.sees(), l, failure);
-        const std::size_t from = std::min(to_change, to_fail), drawn = from + the_scheduler.random.below(newest - from + 1);
+        const std::size_t drawn = newest - the_scheduler.goes_back(here.me(), newest - std::min(to_change, to_fail) + 1);
         const bool equal = l.order[drawn].value == wanted;
         if (equal ? drawn >= to_change && !weak_memory::is_tied(l, drawn + 1) : drawn >= to_fail) which = drawn;
     }
     bool changes = l.order[which].value == wanted;
     row& r = last_row();
     if (which != newest) was_stale(r, "an older store");
-    if (changes && weak && the_scheduler.plan.how != schedule::quiet && the_scheduler.random.one_in(32)) {
+    if (changes && weak && the_scheduler.happens(here.me(), 32)) {
         changes = false;
         r.note = "fails for no reason";
     } else if (!changes) {
@@ -184,7 +178,10 @@ void __tsan_init() {}
 void __tsan_func_entry(void* caller) {
     thread* const t = running;
     if (t == nullptr || t->inside) return;
-    if (t->depth < thread::most_calls) t->calls[t->depth] = reinterpret_cast<std::uintptr_t>(caller);
+    if (t->depth < thread::most_calls) {
+        t->calls[t->depth] = reinterpret_cast<std::uintptr_t>(caller);
+        t->nodes[t->depth + 1] = the_calls.called(t->nodes[t->depth], t->calls[t->depth]);
+    }
     ++t->depth;
 }
 void __tsan_func_exit() {

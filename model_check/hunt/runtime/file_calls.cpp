@@ -25,7 +25,12 @@ struct file {
     vector_clock written;  // what a reader of it knows
     int peer = -1;  // a write here is read there; -1: here
 };
-file files[most_files];
+union never_destroyed {
+    file all[most_files];
+    constexpr never_destroyed() : all{} {}
+    ~never_destroyed() {}
+} kept;
+file (&files)[most_files] = kept.all;
 
 bool is_followed(int fd) { return fd >= 3 && fd < most_files; }
 void releases_to(thread& t, int fd) {
@@ -52,7 +57,7 @@ long transfer(long number, int fd, short events, const char* what, std::uintptr_
     long result = 0;
     {
         const call here(fd >= 3 ? what : "output", place);
-        if (!here || fd < 3) return machine::answered(machine::call(number, fd, b, c, d, e, f));
+        if (!here || fd < 3) return here.answered(machine::call(number, fd, b, c, d, e, f));
         the_scheduler.changed(here.me());
         if (blocks(fd)) {
             pollfd waited{fd, events, 0};
@@ -66,7 +71,10 @@ long transfer(long number, int fd, short events, const char* what, std::uintptr_
     return machine::answered(result);
 }
 
-int epoll_until(int fd, epoll_event* events, int most, std::uint64_t deadline, std::uintptr_t place) {
+// For the kernel, where no run is under way.
+long in_milliseconds(const timespec* t) { return t == nullptr ? -1 : t->tv_sec * 1000 + (t->tv_nsec + 999'999) / 1'000'000; }
+
+int epoll_until(int fd, epoll_event* events, int most, std::uint64_t deadline, long milliseconds, std::uintptr_t place) {
     long result = 0;
     {
         const call here("epoll_wait", place);
@@ -74,7 +82,7 @@ int epoll_until(int fd, epoll_event* events, int most, std::uint64_t deadline, s
             pollfd waited{fd, POLLIN, 0};
             the_scheduler.wait_for_files(here.me(), &waited, 1, deadline);
         }
-        result = machine::call(SYS_epoll_wait, fd, machine::word(events), most, here ? 0 : -1);
+        result = machine::call(SYS_epoll_wait, fd, machine::word(events), most, here ? 0 : milliseconds);
         if (here && result > 0) {
             the_scheduler.changed(here.me());
             acquires_from_all(here.me());
@@ -83,12 +91,12 @@ int epoll_until(int fd, epoll_event* events, int most, std::uint64_t deadline, s
     return static_cast<int>(machine::answered(result));
 }
 
-int poll_until(pollfd* all, nfds_t count, std::uint64_t deadline, std::uintptr_t place) {
+int poll_until(pollfd* all, nfds_t count, std::uint64_t deadline, long milliseconds, std::uintptr_t place) {
     long result = 0;
     {
         const call here("poll", place);
         if (here) the_scheduler.wait_for_files(here.me(), all, static_cast<std::uint32_t>(count), deadline);
-        result = machine::call(SYS_poll, machine::word(all), static_cast<long>(count), here ? 0 : -1);
+        result = machine::call(SYS_poll, machine::word(all), static_cast<long>(count), here ? 0 : milliseconds);
         if (here && result > 0)
             for (nfds_t i = 0; i < count; ++i)
                 if (all[i].revents != 0) acquires_from(here.me(), all[i].fd);
@@ -135,7 +143,7 @@ int close(int fd) {
         for (std::size_t i = 0; i < the_scheduler.timers.size(); ++i)
             if (the_scheduler.timers[i].file == fd) the_scheduler.timers.erase(the_scheduler.timers.begin() + static_cast<std::ptrdiff_t>(i--));
     }
-    return static_cast<int>(machine::answered(machine::call(SYS_close, fd)));
+    return static_cast<int>(here.answered(machine::call(SYS_close, fd)));
 }
 
 int epoll_ctl(int set, int what, int fd, epoll_event* event) noexcept {
@@ -144,27 +152,27 @@ int epoll_ctl(int set, int what, int fd, epoll_event* event) noexcept {
         the_scheduler.changed(here.me());
         releases_to(here.me(), set);
     }
-    return static_cast<int>(machine::answered(machine::call(SYS_epoll_ctl, set, what, fd, machine::word(event))));
+    return static_cast<int>(here.answered(machine::call(SYS_epoll_ctl, set, what, fd, machine::word(event))));
 }
 int epoll_wait(int fd, epoll_event* events, int most, int milliseconds) {
-    return epoll_until(fd, events, most, after_milliseconds(milliseconds), CALLER);
+    return epoll_until(fd, events, most, after_milliseconds(milliseconds), milliseconds, CALLER);
 }
 int epoll_pwait(int fd, epoll_event* events, int most, int milliseconds, const sigset_t*) {
-    return epoll_until(fd, events, most, after_milliseconds(milliseconds), CALLER);
+    return epoll_until(fd, events, most, after_milliseconds(milliseconds), milliseconds, CALLER);
 }
 int epoll_pwait2(int fd, epoll_event* events, int most, const timespec* t, const sigset_t*) {
-    return epoll_until(fd, events, most, after(t), CALLER);
+    return epoll_until(fd, events, most, after(t), in_milliseconds(t), CALLER);
 }
-int poll(pollfd* all, nfds_t count, int milliseconds) { return poll_until(all, count, after_milliseconds(milliseconds), CALLER); }
-int ppoll(pollfd* all, nfds_t count, const timespec* t, const sigset_t*) { return poll_until(all, count, after(t), CALLER); }
+int poll(pollfd* all, nfds_t count, int milliseconds) { return poll_until(all, count, after_milliseconds(milliseconds), milliseconds, CALLER); }
+int ppoll(pollfd* all, nfds_t count, const timespec* t, const sigset_t*) { return poll_until(all, count, after(t), in_milliseconds(t), CALLER); }
 
 int timerfd_create(int, int how) noexcept {
     const call here("timerfd_create", CALLER);
-    if (!here) return static_cast<int>(machine::answered(machine::call(SYS_timerfd_create, CLOCK_MONOTONIC, how)));
+    if (!here) return static_cast<int>(here.answered(machine::call(SYS_timerfd_create, CLOCK_MONOTONIC, how)));
     static_assert(int{TFD_NONBLOCK} == int{EFD_NONBLOCK} && int{TFD_CLOEXEC} == int{EFD_CLOEXEC});
     const long fd = machine::call(SYS_eventfd2, 0, how);
     if (fd >= 0) the_scheduler.timers.push_back({static_cast<int>(fd), forever, 0});
-    return static_cast<int>(machine::answered(fd));
+    return static_cast<int>(here.answered(fd));
 }
 int timerfd_settime(int fd, int how, const itimerspec* wanted, itimerspec* before) noexcept {
     const call here("timerfd_settime", CALLER);
@@ -182,6 +190,6 @@ int timerfd_settime(int fd, int how, const itimerspec* wanted, itimerspec* befor
         the_scheduler.armed(timer.deadline);
         return 0;
     }
-    return static_cast<int>(machine::answered(machine::call(SYS_timerfd_settime, fd, how, machine::word(wanted), machine::word(before))));
+    return static_cast<int>(here.answered(machine::call(SYS_timerfd_settime, fd, how, machine::word(wanted), machine::word(before))));
 }
 }

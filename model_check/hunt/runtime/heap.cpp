@@ -47,6 +47,7 @@ void* heap::get(std::size_t bytes, std::size_t alignment) {
     header* h = bins_[s.size_class];
     if (h != nullptr && !aligned) {
         bins_[s.size_class] = h->next;
+        ++used_again_;
     } else if (top_ + s.room + 2 * sizeof(header) > begin_ + reserved) {
         unlock();
         return nullptr;

@@ -31,6 +31,7 @@ public:
     static header& of(void* block) { return static_cast<header*>(block)[-1]; }
     static bool is_freed(void* block) { return of(block).state == freed; }
     void use_again(bool yes) { again_ = yes; }
+    std::uint64_t used_again() const { return used_again_; }
 
 private:
     static std::uintptr_t number(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
@@ -41,6 +42,7 @@ private:
     std::array<header*, 256> bins_{};
     int locked_ = 0;
     bool again_ = true;
+    std::uint64_t used_again_ = 0;
 };
 
 extern constinit heap program_heap, own_heap;

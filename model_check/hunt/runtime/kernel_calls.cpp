@@ -22,7 +22,7 @@ long futex(const call& here, std::uint32_t* word, long operation, std::uint32_t 
             the_scheduler.memory.fence(here.sees(), __ATOMIC_SEQ_CST);
             const std::uint64_t deadline = what == FUTEX_WAIT ? after(t) : until(t);
             if (*word != value) return -EAGAIN;
-            if (the_scheduler.ends_for_no_reason()) return -EINTR;
+            if (the_scheduler.ends_for_no_reason(here.me())) return -EINTR;
             if (the_scheduler.now >= deadline || !the_scheduler.wait(here.me(), &queue, deadline)) return -ETIMEDOUT;
             return 0;
         }

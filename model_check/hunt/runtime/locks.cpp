@@ -49,6 +49,7 @@ void give_back_shared(thread& t, lock_state& l) {
 void misuse(thread& t, std::uintptr_t place, const char* what, const volatile void* object) {
     say("%s, %p, by thread %u\n", what, const_cast<const void*>(object), t.id());
     tell_stack(t, place);
+    report->where[0] = place;
     found(ending::misuse);
 }
 

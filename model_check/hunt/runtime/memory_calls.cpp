@@ -15,11 +15,14 @@ namespace {
 std::uintptr_t number(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
 void* get(std::size_t bytes, std::size_t alignment, std::uintptr_t place) {
+    const std::uint64_t used_again = program_heap.used_again();
     void* const p = program_heap.get(bytes, alignment);
-    if (p == nullptr)
+    if (p == nullptr) {
         errno = ENOMEM;
-    else if (thread* const t = program_calls())
+    } else if (thread* const t = program_calls()) {
+        the_reach.all().used_again += program_heap.used_again() - used_again;
         the_shadow.allocated(*t, number(p), bytes, place);
+    }
     return p;
 }
 
@@ -35,8 +38,11 @@ void put(void* p, std::uintptr_t place) {
             t->inside = true;
             say("double free of %p by thread %u\n", p, t->id());
             tell_stack(*t, place);
+            the_shadow.tell_free(number(p));
+            report->where[0] = place;
             found(ending::misuse);
         }
+        ++the_reach.all().freed;
         the_shadow.freed(*t, number(p), heap::of(p).bytes, place, is_ours(place));
     }
     program_heap.put(p);

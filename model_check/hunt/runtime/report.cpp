@@ -39,6 +39,7 @@ const char* name_of(ending how) {
         case ending::deadlock: return "deadlock";
         case ending::livelock: return "livelock";
         case ending::use_after_free: return "use after free";
+        case ending::outside: return "outside of a block";
         case ending::misuse: return "misuse";
         case ending::refused: return "refused";
         case ending::cut: return "cut";

@@ -6,7 +6,7 @@
 
 namespace apiary::hunt {
 
-enum class ending : std::uint32_t { other, race, deadlock, livelock, use_after_free, misuse, refused, cut };
+enum class ending : std::uint32_t { other, race, deadlock, livelock, use_after_free, outside, misuse, refused, cut };
 
 // One visible operation.
 struct row {
@@ -23,6 +23,7 @@ struct shared_report {
     static constexpr std::size_t most_rows = 512;
     std::uint64_t steps, hash, stale_reads, early_ends, switches, threads, plain_accesses;
     ending how;
+    std::uintptr_t where[2];  // the places that a failure is about; 0: none
     bool alone;  // nobody reads it: no hunt is under way
     char strategy[24];
     char text[16384];

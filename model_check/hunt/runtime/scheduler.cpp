@@ -10,9 +10,12 @@
 namespace apiary::hunt {
 
 constinit thread_local thread* running = nullptr;
-scheduler the_scheduler;
+alignas(scheduler) char room_of_the_scheduler[sizeof(scheduler)] asm("apiary_hunt_scheduler");
+void make_the_scheduler() { new (room_of_the_scheduler) scheduler; }
 
 extern "C" char __executable_start;
+// A debugger's breakpoint: the operation of the step that was asked for comes next.
+extern "C" [[gnu::noinline]] void apiary_hunt_stops_here() { asm volatile(""); }
 
 void tell_stack(const thread& t, std::uintptr_t place) {
     say("      at %#lx\n", place);
@@ -20,9 +23,15 @@ void tell_stack(const thread& t, std::uintptr_t place) {
     for (std::uint32_t i = known, told = 0; i-- > 0 && told < 12; ++told) say("      by %#lx\n", t.calls[i] - 1);
 }
 
-void scheduler::begin(std::uint64_t seed, const wanted& w, std::uint64_t length) {
+void scheduler::begin(std::uint64_t seed, const wanted& w, std::uint64_t length, const decision_list* list) {
     random.seed(seed);
     if (seed != 0) plan = draw_strategy(random, w, length);
+    if (list != nullptr) {
+        taken.follow(list->all.data(), list->all.size());
+        plan.how = schedule::told;
+        plan.patient = list->patient;
+        plan.uses_blocks_again = list->uses_blocks_again;
+    }
     program_heap.use_again(plan.uses_blocks_again);
     thread& t = add_thread(nullptr);
     t.kernel_id = machine::call(SYS_gettid);
@@ -34,9 +43,12 @@ void scheduler::begin(std::uint64_t seed, const wanted& w, std::uint64_t length)
 thread& scheduler::add_thread(thread* parent) {
     thread& t = *make_own<thread>();
     t.sees.id = static_cast<std::uint32_t>(threads.size());
-    if (parent != nullptr) t.sees.happened.join(parent->sees.happened);
+    if (parent != nullptr) {
+        t.sees.happened.join(parent->sees.happened);
+        t.processors = parent->processors;
+    }
     t.sees.happened.set(t.id(), 1);
-    t.priority = (std::int64_t{1} << 33) + static_cast<std::int64_t>(random.next() >> 40);
+    t.priority = drawn_priority();
     threads.push_back(&t);
     ++report->threads;
     return t;
@@ -114,7 +126,7 @@ void scheduler::wake_due(bool only_spinning) {
         }
         t->timed_out = true;
         if (early) ++report->early_ends;
-        quiet_ = 0;
+        changed(*t);
         make_runnable(*t);
     }
 }
@@ -143,21 +155,25 @@ bool scheduler::look_at_files(int milliseconds) {
     return any;
 }
 
-thread& scheduler::pick(thread& me) {
+thread& scheduler::pick(thread& me, bool stays) {
+    if (!stays) ++me.operations;  // a decision of its own, beside that before the operation
     for (int tries = 0;; ++tries) {
         if (now >= next_deadline_ && !plan.patient) wake_due();
         if (on_files_ != 0 && (tries != 0 || report->steps % 8 == 0)) look_at_files(0);
-        thread* best = nullptr;
+        thread *best = nullptr, *usual = nullptr;
         std::uint64_t count = 0;
         for (thread* t : threads) {
             if (t->ended || !t->runnable) continue;
             ++count;
-            const bool better = plan.how == schedule::pct     ? best == nullptr || t->priority > best->priority
-                                : plan.how == schedule::quiet ? best == nullptr || (best->id() <= me.id() && t->id() > me.id())
-                                                              : random.one_in(count);
-            if (better) best = t;
+            if (usual == nullptr || (usual->id() <= me.id() && t->id() > me.id())) usual = t;
+            if (plan.how == schedule::pct || plan.how == schedule::pos ? best == nullptr || t->priority > best->priority : random.one_in(count)) best = t;
         }
-        if (best != nullptr) return *best;
+        if (usual != nullptr) {
+            if (stays) usual = &me;
+            if (plan.how == schedule::quiet) return *usual;
+            thread& chosen = *threads[taken.decided(me.id(), me.operations, decision::switches, usual->id(), best->id()) % threads.size()];
+            return chosen.runnable && !chosen.ended ? chosen : *usual;
+        }
         wake_due();
         if (next_deadline_ != forever && next_deadline_ > now) now = next_deadline_;
         bool woken = false;
@@ -174,14 +190,34 @@ thread& scheduler::pick(thread& me) {
     }
 }
 
+// They wait for the thread that sleeps, and time goes on to its deadline. One that looks at the clock meanwhile may have a nearer
+// one of its own, which the scheduler does not know: for these time goes on in steps, each twice the one before, and they run
+// between.
+void scheduler::all_spin() {
+    if (looked_at_clock_) {
+        if (quiet_ % between_steps != 0) return;
+        const std::uint64_t doublings = (quiet_ - spinning) / between_steps, step = least_step << (doublings < 40 ? doublings : 40);
+        now = now + step < next_deadline_ ? now + step : next_deadline_;
+    } else if (now < next_deadline_) {
+        now = next_deadline_;
+    }
+    if (now >= next_deadline_) wake_due(true);
+}
+
+void scheduler::draw_anew(std::uintptr_t object, thread& but) {
+    for (thread* t : threads)
+        if (t->next_object == object && t != &but) t->priority = drawn_priority();
+}
+
 void scheduler::yields(thread& t) {
-    if (plan.how == schedule::pct) fall(t);
+    if (plan.how == schedule::pct || plan.how == schedule::pos) fall(t);
     switch_to(t, pick(t));
 }
 
 void scheduler::point(thread& t, const char* what, std::uintptr_t place, std::uintptr_t address) {
     t.doing = what;
     t.doing_at = place;
+    ++t.operations;
     const std::uint64_t step = ++report->steps;
     now += plan.patient ? 1 : 200;
     remember((place - reinterpret_cast<std::uintptr_t>(&__executable_start)) * 8 + t.id());
@@ -205,10 +241,7 @@ void scheduler::point(thread& t, const char* what, std::uintptr_t place, std::ui
             spins = true;
             turn_began_ = step;
         }
-        if (quiet_ > spinning && next_deadline_ != forever) {  // they wait for the thread that sleeps
-            if (now < next_deadline_) now = next_deadline_;
-            wake_due(true);
-        }
+        if (quiet_ > spinning && next_deadline_ != forever) all_spin();
         if (spins && plan.patient && now >= next_deadline_) wake_due();  // a loop that polls the clock goes on, too
         switch (plan.how) {
             case schedule::quiet:
@@ -217,22 +250,39 @@ void scheduler::point(thread& t, const char* what, std::uintptr_t place, std::ui
             case schedule::pct:
                 for (; next_change_ < plan.change_count && step >= plan.changes[next_change_]; ++next_change_) fall(t);
                 if (spins) fall(t);
-                switch_to(t, pick(t));
+                switch_to(t, pick(t, !spins));
+                break;
+            case schedule::pos:
+                t.next_object = address;
+                t.priority = drawn_priority();
+                if (spins) fall(t);
+                switch_to(t, pick(t, !spins));
+                t.next_object = 0;
+                if (address != 0) draw_anew(address, t);
                 break;
             case schedule::random:
             case schedule::bursts:
                 if (spins || random.one_in(plan.switch_one_in))
-                    switch_to(t, pick(t));
+                    switch_to(t, pick(t, !spins));
+                else if (now >= next_deadline_ && !plan.patient)
+                    wake_due();
+                break;
+            case schedule::told:
+                if (spins || taken.has(t.id(), t.operations, decision::switches))
+                    switch_to(t, pick(t, !spins));
                 else if (now >= next_deadline_ && !plan.patient)
                     wake_due();
                 break;
         }
     }
+    t.at = &the_reach.comes(place, what, address, t.sees.now(), t.sees.happened);
     new_row(t.id(), what, address, place);
+    if (step == stop) apiary_hunt_stops_here();
 }
 
 bool scheduler::wait(thread& t, const void* for_what, std::uint64_t deadline, std::uint32_t held_by) {
     t.waits_for = for_what;
+    if (t.at != nullptr) t.at->flags |= site::waited;
     t.deadline = deadline;
     t.held_by = held_by;
     t.runnable = t.timed_out = false;
@@ -243,8 +293,8 @@ bool scheduler::wait(thread& t, const void* for_what, std::uint64_t deadline, st
     return !t.timed_out;
 }
 
-bool scheduler::ends_for_no_reason() {
-    const bool yes = !plan.patient && random.one_in(64);
+bool scheduler::ends_for_no_reason(thread& t) {
+    const bool yes = !plan.patient && happens(t, 64);
     if (yes) ++report->early_ends;
     return yes;
 }
@@ -264,12 +314,18 @@ void scheduler::wake_all(const void* what) {
         if (!t->runnable && t->waits_for == what) make_runnable(*t);
 }
 bool scheduler::wake_one(const void* what) {
-    thread* chosen = nullptr;
+    thread *chosen = nullptr, *first = nullptr;
     std::uint64_t count = 0;
-    for (thread* t : threads)
-        if (!t->runnable && t->waits_for == what && random.one_in(++count)) chosen = t;
-    if (chosen != nullptr) make_runnable(*chosen);
-    return chosen != nullptr;
+    for (thread* t : threads) {
+        if (t->runnable || t->waits_for != what) continue;
+        if (first == nullptr) first = t;
+        if (random.one_in(++count)) chosen = t;
+    }
+    if (first == nullptr) return false;
+    const std::uint32_t decided = taken.decided(running->id(), running->operations, decision::wakes, first->id(), chosen->id());
+    thread* const told = threads[decided % threads.size()];
+    make_runnable(!told->runnable && told->waits_for == what ? *told : *first);
+    return true;
 }
 bool scheduler::waits(const void* for_what) const {
     for (const thread* t : threads)
@@ -306,6 +362,11 @@ call::call(const char* what, std::uintptr_t place, const volatile void* object) 
     if (thread_ == nullptr) return;
     thread_->inside = true;
     the_scheduler.point(*thread_, what, place, reinterpret_cast<std::uintptr_t>(object));
+}
+long call::answered(long result) const {
+    const long answer = machine::answered(result);
+    if (answer != result) error_ = errno;
+    return answer;
 }
 call::~call() {
     if (thread_ == nullptr) return;

@@ -12,7 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "call_tree.hpp"
+#include "decisions.hpp"
 #include "heap.hpp"
+#include "reach.hpp"
 #include "report.hpp"
 #include "strategy.hpp"
 #include "weak_memory.hpp"
@@ -34,6 +37,10 @@ struct thread {
     std::uintptr_t doing_at = 0;
     std::uint32_t held_by = 0;  // the thread that has what it waits for, and 1
     std::int64_t priority = 0;
+    std::uintptr_t next_object = 0;  // of its operation that comes next
+    site* at = nullptr;
+    std::uint32_t operations = 0;  // so far
+    unsigned processors = 15;      // that it may run on, a bit each
     std::uint32_t idle = 0;  // operations since it last changed anything
     int rounds = 0;          // of the destructors of thread-specific data
     pollfd* files = nullptr;
@@ -46,6 +53,8 @@ struct thread {
 
     std::uint32_t depth = 0;
     std::uintptr_t calls[most_calls];
+    call_tree::node nodes[most_calls + 1]{};  // after each of them; the first is the thread's beginning
+    call_tree::node node() const { return nodes[depth < most_calls ? depth : most_calls]; }
 
     std::uint32_t id() const { return sees.id; }
 };
@@ -62,23 +71,39 @@ public:
     bool active = false;        // a run is under way
     bool has_children = false;  // processes that the program forked: they may write what a thread waits for
     std::uint64_t now = 0;  // virtual nanoseconds
-    std::uint64_t most_steps = 20'000'000;
+    std::uint64_t most_steps = 20'000'000, stop = 0;
     draws random;
     strategy plan;
     weak_memory memory;
     own_vector<thread*> threads;
+    decisions taken;
 
-    void begin(std::uint64_t seed, const wanted& w, std::uint64_t length);
+    // `list`: null, or what the run does instead of what is drawn.
+    void begin(std::uint64_t seed, const wanted& w, std::uint64_t length, const decision_list* list = nullptr);
     thread& add_thread(thread* parent);
     void begins(thread& t);
     void ends(thread& t);  // gives the baton on; does not wait for it
 
     // Before an operation that others can see. May switch.
     void point(thread& t, const char* what, std::uintptr_t place, std::uintptr_t address = 0);
-    void changed(thread& t) { quiet_ = 0, t.idle = 0; }
+    void changed(thread& t) { quiet_ = 0, looked_at_clock_ = false, t.idle = 0; }
+    void looked_at_clock(std::uint64_t for_a_look) { now += for_a_look, looked_at_clock_ = true; }
     void yields(thread& t);
+    // Draws, each of them a decision: once in n; whether to look back past the newest store; and how many of n to go back.
+    bool happens(thread& t, unsigned n) {
+        const bool drawn = plan.how != schedule::quiet && random.one_in(n);
+        return taken.decided(t.id(), t.operations, decision::fails, 0, drawn ? 1 : 0) != 0;
+    }
+    bool looks_back(const thread& t) {
+        if (taken.follows()) return taken.has(t.id(), t.operations, decision::reads);
+        return plan.stale_one_in != 0 && random.one_in(plan.stale_one_in);
+    }
+    std::size_t goes_back(const thread& t, std::size_t n) {
+        const std::size_t back = taken.decided(t.id(), t.operations, decision::reads, 0, static_cast<std::uint32_t>(random.below(n)));
+        return back < n ? back : n - 1;
+    }
     // One in so many waits ends for no reason, as POSIX lets it: an odd time, too.
-    bool ends_for_no_reason();
+    bool ends_for_no_reason(thread& t);
     // False: the deadline came.
     bool wait(thread& t, const void* for_what, std::uint64_t deadline, std::uint32_t held_by = 0);
     bool wait_for_files(thread& t, pollfd* files, std::uint32_t count, std::uint64_t deadline);
@@ -91,19 +116,24 @@ public:
     void heavy_fence();  // in every thread, where it stands
 
 private:
-    thread& pick(thread& me);
+    thread& pick(thread& me, bool stays = false);  // stays: where nothing is drawn, it runs on
     void switch_to(thread& me, thread& next);
     void give_baton(thread& t);
     void take_baton(thread& t);
     void make_runnable(thread& t);
     void wake_due(bool only_spinning = false);
+    void all_spin();
     bool look_at_files(int milliseconds);
+    std::int64_t drawn_priority() { return static_cast<std::int64_t>(random.next() >> 2); }
+    void draw_anew(std::uintptr_t object, thread& but);
     void fall(thread& t) { t.priority = --lowest_; }
 
     static constexpr std::uint64_t most_quiet = 3'000'000, longest_turn = 5'000, spinning = 5'000;
+    static constexpr std::uint64_t between_steps = 1'000, least_step = 1'000;
 
     std::uint64_t next_deadline_ = forever;
-    std::uint64_t quiet_ = 0;  // operations since any thread last changed anything
+    std::uint64_t quiet_ = 0;       // operations since any thread last changed anything
+    bool looked_at_clock_ = false;  // and whether one has looked at it meanwhile
     thread* exits_ = nullptr;  // its kernel thread is not gone yet
     thread* last_ran_ = nullptr;
     std::uint64_t turn_began_ = 0;
@@ -111,7 +141,9 @@ private:
     unsigned next_change_ = 0;
     unsigned on_files_ = 0;
 };
-extern scheduler the_scheduler;
+// It is made before the program's first line and never destroyed: statics of the program end after those of the runtime would.
+void make_the_scheduler();
+extern scheduler the_scheduler asm("apiary_hunt_scheduler");
 extern thread_local thread* running __attribute__((tls_model("initial-exec")));
 
 void tell_stack(const thread& t, std::uintptr_t place);
@@ -126,12 +158,14 @@ public:
     call(const call&) = delete;
     call& operator=(const call&) = delete;
     explicit operator bool() const { return thread_ != nullptr; }
+    // As the library answers, and errno is what the program finds afterwards.
+    long answered(long result) const;
     thread& me() const { return *thread_; }
     view& sees() const { return thread_->sees; }
 
 private:
     thread* thread_;
-    int error_;
+    mutable int error_;
 };
 // Whether the program itself calls, in a run.
 inline thread* program_calls() {

@@ -24,6 +24,7 @@ std::size_t in_cell(std::uintptr_t address, std::size_t bytes) {
     return bytes < room ? bytes : room;
 }
 const char* name_of_access(std::uint8_t how) {
+    if (how & access_beyond) return "allocation";
     if (how & access_freed) return "free";
     if (how & access_atomic) return how & access_write ? "atomic write" : "atomic read";
     return how & access_write ? "write" : "read";
@@ -47,12 +48,17 @@ void shadow::race(thread& t, const cell& c, int which, std::uintptr_t address, s
     const std::uint64_t before = c.accesses[which];
     const bool freed = (before & access_freed) != 0;
     t.inside = true;
-    say("%s at %#lx: thread %u: %s\n", freed ? "use after free" : "data race", address, t.id(), name_of_access(how));
+    const bool outside = (before & access_beyond) != 0;
+    say("%s at %#lx: thread %u: %s\n", outside ? "outside of a block" : freed ? "use after free" : "data race", address, t.id(),
+        name_of_access(how));
     tell_stack(t, place);
-    say("  not ordered after thread %u: %s\n      at %#lx\n", static_cast<unsigned>(before >> 16 & 0xffff),
-        name_of_access(static_cast<std::uint8_t>(before)), c.places[which]);
-    new_row(t.id(), name_of_access(how), address, place).note = freed ? "after its free" : "races";
-    found(freed ? ending::use_after_free : ending::race);
+    say(outside ? "  beside what thread %u: %s\n" : "  not ordered after thread %u: %s\n", static_cast<unsigned>(before >> 16 & 0xffff),
+        name_of_access(static_cast<std::uint8_t>(before)));
+    the_calls.tell(c.places[which]);
+    report->where[0] = place;
+    report->where[1] = c.places[which].place();
+    new_row(t.id(), name_of_access(how), address, place).note = outside ? "outside" : freed ? "after its free" : "races";
+    found(outside ? ending::outside : freed ? ending::use_after_free : ending::race);
 }
 
 void shadow::check(thread& t, cell& c, std::uintptr_t address, std::uint8_t mask, std::uint8_t how, std::uintptr_t place) {
@@ -82,12 +88,28 @@ void shadow::check(thread& t, cell& c, std::uintptr_t address, std::uint8_t mask
     }
     if (room < 0) {  // a read goes first
         room = static_cast<int>(report->steps % 3);
+        if ((c.accesses[room] & access_freed) != 0) room = (room + 1) % 3;
         for (int i = 0; i < 3; ++i)
             if ((c.accesses[i] & access_write) == 0) room = i;
     }
     if (c.accesses[0] == 0) room = 0;
     c.accesses[room] = mine;
-    c.places[room] = place;
+    c.places[room] = {place, t.node()};
+}
+
+void shadow::bound(thread& t, std::uintptr_t address, std::uint8_t mask, std::uintptr_t place) {
+    cell& c = at(address);
+    if (mask == 0xff) forget_all(c, address);
+    c.accesses[1] = packed(t.sees.happened.of(t.id()), t.id(), mask, access_write | access_freed | access_beyond);
+    c.places[1] = {place, t.node()};
+}
+
+bool shadow::tell_free(std::uintptr_t address) {
+    const cell* const c = if_any(address);
+    if (c == nullptr || (c->accesses[0] & access_freed) == 0) return false;
+    say("  freed before by thread %u\n", static_cast<unsigned>(c->accesses[0] >> 16 & 0xffff));
+    the_calls.tell(c->places[0]);
+    return true;
 }
 
 void shadow::touches(thread& t, std::uintptr_t address, std::size_t bytes, std::uint8_t how, std::uintptr_t place) {
@@ -160,9 +182,14 @@ void shadow::allocated(thread& t, std::uintptr_t address, std::size_t bytes, std
             cell& c = at(address + i);
             forget_all(c, address + i);
             c.accesses[0] = made;
-            c.places[0] = place;
+            c.places[0] = {place, t.node()};
         }
     }
+    // The heap keeps a header there, and at least as much after the block.
+    for (std::size_t i = 8; i <= sizeof(heap::header); i += 8) bound(t, address - i, 0xff, place);
+    const std::uintptr_t end = address + bytes, after = (end + 7) & ~std::uintptr_t{7};
+    if (after != end) bound(t, end & ~std::uintptr_t{7}, static_cast<std::uint8_t>(0xffu << (end & 7)), place);
+    for (std::size_t i = 0; i < sizeof(heap::header); i += 8) bound(t, after + i, 0xff, place);
     t.inside = inside;
 }
 
@@ -178,7 +205,7 @@ void shadow::freed(thread& t, std::uintptr_t address, std::size_t bytes, std::ui
         forget_all(*c, address + i);
         if (bytes > large) continue;
         c->accesses[0] = gone;
-        c->places[0] = place;
+        c->places[0] = {place, t.node()};
     }
     t.inside = inside;
 }

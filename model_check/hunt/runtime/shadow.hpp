@@ -30,11 +30,12 @@ struct atomic_object {
     location stores;
 };
 
-enum access : std::uint8_t { access_read = 0, access_write = 1, access_atomic = 2, access_freed = 4, access_valid = 8 };
+// access_beyond: no access, but the bytes before or after a block, which nobody may touch; the place is that of the block's allocation.
+enum access : std::uint8_t { access_read = 0, access_write = 1, access_atomic = 2, access_freed = 4, access_valid = 8, access_beyond = 16 };
 
 struct cell {
     std::uint64_t accesses[3];
-    std::uintptr_t places[3];
+    call_tree::placed places[3];
     atomic_object* atomics;
     lock_state* lock;
 };
@@ -45,6 +46,8 @@ public:
     void touches(thread& t, std::uintptr_t address, std::size_t bytes, std::uint8_t how, std::uintptr_t place);
     void allocated(thread& t, std::uintptr_t address, std::size_t bytes, std::uintptr_t place);
     // `checked`: the place that frees is the program's, and what it accessed is known.
+    // By whom and where a block was freed: false if that is forgotten.
+    bool tell_free(std::uintptr_t address);
     void freed(thread& t, std::uintptr_t address, std::size_t bytes, std::uintptr_t place, bool checked);
     atomic_object& atomic_at(thread& t, std::uintptr_t address, std::size_t bytes, std::uint8_t how, std::uintptr_t place);
     lock_state& lock_at(const volatile void* p);
@@ -55,6 +58,7 @@ private:
     cell* if_any(std::uintptr_t address);
     void check(thread& t, cell& c, std::uintptr_t address, std::uint8_t mask, std::uint8_t how, std::uintptr_t place);
     [[noreturn]] void race(thread& t, const cell& c, int which, std::uintptr_t address, std::uint8_t how, std::uintptr_t place);
+    void bound(thread& t, std::uintptr_t address, std::uint8_t mask, std::uintptr_t place);
     void forget_atomics(std::uintptr_t address, std::size_t bytes);
     void forget_unused_lock(cell& c);
     void forget_all(cell& c, std::uintptr_t address);

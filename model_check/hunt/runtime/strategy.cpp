@@ -8,8 +8,8 @@ namespace apiary::hunt {
 
 namespace {
 
-constexpr const char* names[4][2] = {
-    {"quiet", "quiet"}, {"random,sc", "random,weak"}, {"bursts,sc", "bursts,weak"}, {"pct,sc", "pct,weak"}};
+constexpr const char* names[][2] = {
+    {"quiet", "quiet"}, {"random,sc", "random,weak"}, {"bursts,sc", "bursts,weak"}, {"pct,sc", "pct,weak"}, {"pos,sc", "pos,weak"}, {"told", "told"}};
 
 std::uint64_t mix(std::uint64_t x) {  // splitmix64
     x += 0x9e3779b97f4a7c15;
@@ -35,6 +35,8 @@ bool read_words(const char* text, wanted& w) {
             w.how = static_cast<int>(schedule::bursts);
         else if (is("pct"))
             w.how = static_cast<int>(schedule::pct);
+        else if (is("pos"))
+            w.how = static_cast<int>(schedule::pos);
         else if (is("sc") || is("weak"))
             w.weak = is("weak") ? 1 : 0;
         else if (is("patient"))
@@ -60,7 +62,7 @@ std::uint64_t draws::next() {  // xorshift128+
 }
 
 strategy draw_strategy(draws& from, const wanted& w, std::uint64_t length) {
-    static constexpr schedule hows[] = {schedule::pct, schedule::random, schedule::pct, schedule::bursts};
+    static constexpr schedule hows[] = {schedule::pct, schedule::random, schedule::pos, schedule::bursts};
     static constexpr unsigned short_turns[] = {2, 2, 3, 4, 8}, long_turns[] = {16, 32, 128}, stale[] = {2, 2, 4, 16};
     strategy s;
     s.how = hows[from.below(4)];

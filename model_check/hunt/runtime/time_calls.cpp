@@ -45,7 +45,7 @@ int sched_getcpu() noexcept { return program_calls() != nullptr ? static_cast<in
 int clock_gettime(clockid_t which, timespec* t) noexcept {
     if (program_calls() == nullptr || which == CLOCK_PROCESS_CPUTIME_ID || which == CLOCK_THREAD_CPUTIME_ID)
         return static_cast<int>(machine::answered(machine::call(SYS_clock_gettime, which, machine::word(t))));
-    the_scheduler.now += for_a_look;
+    the_scheduler.looked_at_clock(for_a_look);
     t->tv_sec = static_cast<time_t>(first_second + the_scheduler.now / second);
     t->tv_nsec = static_cast<long>(the_scheduler.now % second);
     return 0;

@@ -18,7 +18,7 @@ int wait(pthread_cond_t* c, pthread_mutex_t* m, std::uint64_t deadline, std::uin
     const std::uint32_t count = mutex.count;
     give_back(t, mutex);
     bool told = true;
-    if (the_scheduler.ends_for_no_reason())
+    if (the_scheduler.ends_for_no_reason(here.me()))
         the_scheduler.point(t, "spurious wake", place, reinterpret_cast<std::uintptr_t>(c));
     else
         told = the_scheduler.wait(t, &condition, deadline);

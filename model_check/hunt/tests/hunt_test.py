@@ -8,6 +8,7 @@ usage: hunt_test.py FOLDER        where hunted_small and its like lie
 from __future__ import annotations
 
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -27,7 +28,7 @@ def hunt(program: list[str], more_environment: int = 0, **asked: object) -> dict
         done = subprocess.run([FOLDER / program[0], *program[1:]], env={**environment, "APIARY_HUNT": words}, capture_output=True,
                               timeout=300, text=True)
         lines = [line.split("\t") for line in Path(out.name).read_text().splitlines()]
-    found: dict = {"exit": done.returncode, "said": done.stdout + done.stderr, "text": "", "rows": []}
+    found: dict = {"exit": done.returncode, "said": done.stdout + done.stderr, "text": "", "rows": [], "sites": [], "knobs": []}
     for kind, *rest in lines:
         if kind == "run":
             found |= dict(zip(("seed", "length", "kind", "status", "steps", "switches", "stale", "early", "threads", "hash", "strategy",
@@ -36,6 +37,14 @@ def hunt(program: list[str], more_environment: int = 0, **asked: object) -> dict
             found["text"] += "\t".join(rest) + "\n"
         elif kind == "row":
             found["rows"].append(rest)
+        elif kind == "site":
+            found["sites"].append(rest)
+        elif kind == "knob":
+            found["knobs"].append(rest[0])
+        elif kind == "reach":
+            found["reach"] = dict(zip(("pairs", "sites", "by two", "met", "waits", "waited", "freed", "used again"), map(int, rest)))
+        elif kind == "least":
+            found["least"] = [int(one) for one in rest]
         elif kind == "needs":
             found["needs"] = rest[0]
         else:
@@ -53,8 +62,11 @@ WRONG = {
     "race_on_a_counter": ("race", "neither", 20, "not ordered after thread"),
     "two_locks": ("deadlock", "neither", 100, "waits: lock, held by thread"),
     "lost_wake": ("deadlock", "neither", 600, "waits: condition wait"),
+    "lost_wake_amid_others": ("deadlock", "neither", 1000, "waits: condition wait"),
     "spins_for_ever": ("livelock", "neither", 1, "no thread has changed anything"),
     "freed_twice": ("misuse", "neither", 1, "double free"),
+    "one_too_far": ("outside of a block", "neither", 1, "beside what thread"),
+    "before_its_beginning": ("outside of a block", "neither", 1, "allocation"),
     "uncaught": ("Aborted", "neither", 1, "std::runtime_error"),
     "needs_an_odd_time": ("Aborted", "an odd time", 3000, "in_time"),
     "unlocks_what_another_has": ("misuse", "neither", 1, "does not own it"),
@@ -83,6 +95,38 @@ class Wrong(unittest.TestCase):
                 self.assertEqual({key: again.get(key) for key in ("kind", "steps", "hash", "rows")},
                                  {key: seen[key] for key in ("kind", "steps", "hash", "rows")})
 
+    def test_what_is_told_has_the_fewest_switches_and_stale_reads(self) -> None:
+        seen = hunt(["hunted_small", "lost_wake_amid_others"], runs=1000, seconds=60, strategy="random,weak")
+        before, after, stale_before, stale_after, _ = seen["least"]
+        self.assertEqual((seen["kind"], stale_after), ("deadlock", 0))
+        self.assertGreater(before, 15)
+        self.assertLessEqual(after, 8)  # two that begin, and each of five threads ends or waits
+        whole = hunt(["hunted_small", "lost_wake_amid_others"], runs=1000, seconds=60, strategy="random,weak", least=0)
+        self.assertEqual((whole["seed"], int(whole["switches"]), int(whole["stale"])), (seen["seed"], before, stale_before))
+        self.assertGreaterEqual(int(hunt(["hunted_small", "two_writes"], runs=600, seconds=60)["stale"]), 1)  # it needs one
+
+    def test_a_debugger_stops_before_the_operation_that_was_asked_for(self) -> None:
+        if not shutil.which("gdb"):
+            self.skipTest("gdb is not installed: apt-get install gdb")
+        seen = hunt(["hunted_small", "dekker"], runs=300, seconds=60)
+        step = next(row[0] for row in seen["rows"] if row[2] == "load")
+        words = f"first={seen['seed']};length={seen['length']};stop={step}"
+        said = subprocess.run(["gdb", "-nx", "-batch", "-ex", "set startup-with-shell off", "-ex", "break apiary_hunt_stops_here", "-ex", "run",
+                               "-ex", "backtrace", "--args", FOLDER / "hunted_small", "dekker"], env=os.environ | {"APIARY_HUNT": words},
+                              capture_output=True, text=True, timeout=60).stdout
+        self.assertRegex(said, r"atomic.*load|dekker")
+        self.assertIn("apiary_hunt_stops_here", said)
+
+    def test_both_accesses_have_their_stack(self) -> None:
+        for name, first in (("race_on_a_counter", "not ordered after"), ("freed_twice", "freed before by"), ("one_too_far", "beside what thread")):
+            with self.subTest(program=name):
+                _, _, rest = hunt(["hunted_small", name], runs=20, seconds=60)["text"].partition(first)
+                places = [line.split() for line in rest.splitlines()[1:]]
+                self.assertEqual([word for word, *_ in places[:2]], ["at", "by"])
+                told = subprocess.run(["addr2line", "-fCe", FOLDER / "hunted_small", *(address for _, address, *_ in places)],
+                                      capture_output=True, text=True).stdout
+                self.assertIn(name, told)
+
     def test_a_block_is_used_after_its_end(self) -> None:
         kinds = {hunt(["hunted_small", "after_free"], first=first, runs=100)["kind"] for first in range(1, 400, 50)}
         self.assertIn("use after free", kinds)
@@ -105,6 +149,27 @@ class Wrong(unittest.TestCase):
                 self.assertEqual(hunt([f"hunted_{name}"], runs=runs, seconds=60).get("kind"), kind)
 
 
+class Strategies(unittest.TestCase):
+    def test_each_by_itself_finds_what_needs_a_switch_and_what_needs_a_stale_read(self) -> None:
+        for how in ("random", "bursts", "pct", "pos"):
+            for name in ("two_locks", "lost_wake", "dekker", "two_writes"):
+                with self.subTest(strategy=how, program=name):
+                    seen = hunt(["hunted_small", name], runs=4000, seconds=60, strategy=f"{how},weak", least=0)
+                    self.assertEqual((seen.get("kind"), seen.get("strategy")), (WRONG[name][0], f"{how},weak"))
+
+    def test_what_was_not_reached_is_told(self) -> None:
+        seen = hunt(["hunted_small", "never_meets"], runs=30, seconds=60, reach=1)
+        locks = {(state, wait) for _, operation, _, state, wait in seen["sites"] if operation == "lock"}
+        self.assertEqual((locks, seen["reach"]["met"], seen["reach"]["waited"]), ({("never together", "never waited")}, 0, 0))
+        self.assertRegex(" ".join(seen["knobs"]), "waits were never entered.*no two threads ever met")
+        seen = hunt(["hunted_small", "mixed"], runs=60, seconds=60, reach=1)
+        states = {(operation, state, wait) for _, operation, _, state, wait in seen["sites"]}
+        self.assertIn(("lock", "met", "waited"), states)
+        self.assertIn(("condition wait", "met", "waited"), states)
+        self.assertGreater(seen["reach"]["pairs"], 20)
+        self.assertGreater(seen["reach"]["used again"], 0)
+
+
 class Right(unittest.TestCase):
     def test_each_is_silent(self) -> None:
         names = subprocess.run([FOLDER / "hunted_small"], capture_output=True, text=True).stdout.split()
@@ -124,6 +189,18 @@ class BadInput(unittest.TestCase):
         seen = hunt(["hunted_small", "mixed"], strategy="clever")
         self.assertEqual(seen["exit"], 2)
         self.assertIn("no such strategy: clever", seen["said"])
+
+    def test_no_such_decisions(self) -> None:
+        for list_ in ("p,1.2", "p,x", "q", "p,1.2s3,", "p,99999999.1s2"):
+            with self.subTest(list=list_):
+                seen = hunt(["hunted_small", "mixed"], length=f"7/{list_}")
+                self.assertEqual(seen["exit"], 2)
+                self.assertIn(f"no such seed: 7/{list_}", seen["said"])
+
+    def test_what_a_run_forked_ends_with_it(self) -> None:
+        self.assertEqual(hunt(["hunted_small", "leaves_a_child"], runs=1, seconds=60)["kind"], "Aborted")
+        lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+        self.assertEqual([line for line in lines if line.endswith(b"hunted_small\0leaves_a_child\0")], [])
 
     def test_a_program_that_never_ends_is_cut(self) -> None:
         seen = hunt(["hunted_small", "long_quiet_work"], runs=2, steps=50)

@@ -1,4 +1,7 @@
 // Programs in which nothing is wrong: a hunt says nothing of any of them. Each of the first ones was a false alarm once.
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -8,9 +11,11 @@
 #include <atomic>
 #include <barrier>
 #include <cassert>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <future>
 #include <latch>
 #include <mutex>
@@ -65,6 +70,78 @@ void edge_by_epoll_ctl() {
     close(ready);
 }
 
+// A call that fails says why, as it does without a hunt.
+void errors_of_calls() {
+    epoll_event e{};
+    errno = 0;
+    assert(epoll_ctl(epoll_create1(0), EPOLL_CTL_ADD, 700, &e) == -1 && errno == EBADF);
+    errno = 0;
+    assert(close(700) == -1 && errno == EBADF);
+    errno = 0;
+    assert(timerfd_settime(700, 0, nullptr, nullptr) == -1 && (errno == EBADF || errno == EFAULT));
+    errno = 7;
+    assert(close(epoll_create1(0)) == 0 && errno == 7);
+}
+
+// A thread may run where it was told to, and so may its children.
+void processors_of_a_thread() {
+    const auto mine = [] {
+        cpu_set_t set;
+        assert(sched_getaffinity(0, sizeof set, &set) == 0);
+        return CPU_COUNT(&set);
+    };
+    assert(mine() == 4);
+    cpu_set_t second;
+    CPU_ZERO(&second);
+    assert(sched_setaffinity(0, sizeof second, &second) == -1 && errno == EINVAL);
+    CPU_SET(1, &second);
+    std::jthread a([&] {
+        assert(pthread_setaffinity_np(pthread_self(), sizeof second, &second) == 0 && mine() == 1);
+        std::jthread b([&] { assert(mine() == 1); });
+    });
+    a.join();
+    assert(mine() == 4);
+}
+
+// Two threads use a lock, one after the other.
+void never_meets() {
+    std::mutex m;
+    int n = 0;
+    const auto count = [&] {
+        const std::lock_guard l(m);
+        ++n;
+    };
+    std::thread(count).join();
+    std::thread(count).join();
+    assert(n == 2);
+}
+
+// Statics end after main, in an order that nobody knows: these use locks and files until then.
+struct at_the_end {
+    std::mutex m;
+    std::vector<std::jthread> threads;
+    int ends[2] = {-1, -1};
+    ~at_the_end() {
+        const std::lock_guard l(m);
+        assert(write(ends[1], "x", 1) == 1);
+        threads.clear();
+        std::atomic<int> n{0};
+        for (int i = 0; i < 20; ++i) threads.emplace_back([&] { assert(n.load() == 0); });
+        threads.clear();
+        close(ends[0]);
+        close(ends[1]);
+    }
+};
+at_the_end* made = nullptr;
+const struct ends_last {
+    ~ends_last() { delete made; }
+} last_of_all;
+void statics() {
+    made = new at_the_end;
+    if (pipe(made->ends) != 0) std::abort();
+    for (int i = 0; i < 20; ++i) made->threads.emplace_back([] {});
+}
+
 // A large block that one thread has freed is another thread's next.
 void large_frees() {
     const auto fill = [] {
@@ -111,6 +188,18 @@ void spins_for_a_sleeper() {
         over = true;
     });
     while (!over) std::this_thread::yield();
+}
+
+// One sleeps for long, and another waits for a little by the clock: it is over first.
+void short_wait_beside_a_long_one() {
+    std::atomic<bool> over{false};
+    std::jthread a([&] {
+        for (const auto end = std::chrono::steady_clock::now() + 100us; std::chrono::steady_clock::now() < end;)
+            for (int i = 0; i < 32; ++i) (void)over.load(relaxed);
+        over = true;
+    });
+    std::this_thread::sleep_for(20ms);
+    assert(over);
 }
 
 template <std::memory_order Order, bool Fence>
@@ -251,6 +340,8 @@ void forks() {
     const pid_t child = fork();
     if (child == 0) {
         std::lock_guard l(m);
+        epoll_event e{};
+        if (epoll_wait(epoll_create1(0), &e, 1, 0) != 0 || poll(nullptr, 0, 1) != 0) _exit(9);  // nothing comes, and it says so
         _exit(write(ends[1], "x", 1) == 1 ? 7 : 8);
     }
     char c = 0;
@@ -266,10 +357,15 @@ void forks() {
 const small_program right_programs[] = {
     {"neighbours", neighbours},
     {"edge_by_epoll_ctl", edge_by_epoll_ctl},
+    {"errors_of_calls", errors_of_calls},
+    {"processors_of_a_thread", processors_of_a_thread},
+    {"never_meets", never_meets},
+    {"statics", statics},
     {"large_frees", large_frees},
     {"long_quiet_work", long_quiet_work},
     {"turns", turns},
     {"spins_for_a_sleeper", spins_for_a_sleeper},
+    {"short_wait_beside_a_long_one", short_wait_beside_a_long_one},
     {"dekker_seq_cst", dekker<std::memory_order_seq_cst, false>},
     {"dekker_fences", dekker<relaxed, true>},
     {"passing_by_fences", passing_by_fences},

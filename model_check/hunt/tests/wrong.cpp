@@ -1,5 +1,6 @@
 // Programs in which something is wrong. hunt_test.py says what a hunt must say of each.
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cassert>
@@ -128,6 +129,16 @@ void lost_wake() {
     });
 }
 
+// The same beside threads that have nothing to do with it.
+void lost_wake_amid_others() {
+    std::atomic<int> n{0};
+    const auto count = [&] {
+        for (int i = 0; i < 40; ++i) n.fetch_add(1);
+    };
+    std::jthread c(count), d(count);
+    lost_wake();
+}
+
 void spins_for_ever() {
     std::atomic<int> turn{0};
     std::jthread a([&] {
@@ -152,6 +163,25 @@ void freed_twice() {
         delete p;
     };
     std::jthread a(end), b(end);
+}
+
+void one_too_far() {
+    std::atomic<int> n{0};
+    const auto fill = [&] {
+        volatile int* const all = new int[3];
+        for (int i = n.fetch_add(1); i < 4; ++i) all[i] = i;
+        delete[] all;
+    };
+    std::jthread a(fill), b(fill);
+}
+
+void before_its_beginning() {
+    std::atomic<long*> p{new long[2]()};
+    std::jthread a([&] {
+        long* const q = p.load();
+        if (q[-1] == 7) std::abort();
+        delete[] q;
+    });
 }
 
 void uncaught() {
@@ -208,6 +238,13 @@ void cancels() {
     a.join();
 }
 
+// Fails, and leaves a child behind that waits for ever.
+void leaves_a_child() {
+    if (fork() == 0)
+        for (;;) pause();
+    std::abort();
+}
+
 void mixes_sizes() {
     union {
         std::uint64_t whole = 0;
@@ -230,13 +267,17 @@ const small_program wrong_programs[] = {
     {"race_on_a_counter", race_on_a_counter},
     {"two_locks", two_locks},
     {"lost_wake", lost_wake},
+    {"lost_wake_amid_others", lost_wake_amid_others},
     {"spins_for_ever", spins_for_ever},
     {"after_free", after_free},
     {"freed_twice", freed_twice},
+    {"one_too_far", one_too_far},
+    {"before_its_beginning", before_its_beginning},
     {"uncaught", uncaught},
     {"needs_an_odd_time", needs_an_odd_time},
     {"unlocks_what_another_has", unlocks_what_another_has},
     {"cancels", cancels},
+    {"leaves_a_child", leaves_a_child},
     {"mixes_sizes", mixes_sizes},
     {nullptr, nullptr},
 };

@@ -60,7 +60,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=seed, default=hunting.Seed(1), metavar="S",
                         help="where to begin (default 1), or SEED:LENGTH:BUILD: the run to replay")
     parser.add_argument("--strategy", default="portfolio", metavar="WORDS",
-                        help="random, bursts or pct; sc or weak; patient; joined by commas (default portfolio: drawn for each run)")
+                        help="random, bursts, pct or pos; sc or weak; patient; joined by commas (default portfolio: drawn for each run)")
     parser.add_argument("--runs", type=argument_kinds.count, metavar="N", help="of each case at most")
     verdict_files.arguments(parser)
 

@@ -14,7 +14,7 @@ from ..base import proc
 from ..base.errors import Fault, USAGE
 from ..base.say import table
 
-SEED = re.compile(r"([0-9]+)(?::([0-9]+):([0-9a-f]{8}))?")
+SEED = re.compile(r"([0-9]+)(?::([0-9]+(?:/[a-z0-9.,]*)?):([0-9a-f]{8}))?")
 SHOWN_ROWS, COLUMNS = 24, 4
 ORDERS = ("relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst")
 FIELDS = ("seed", "length", "kind", "status", "steps", "switches", "stale", "early", "threads", "hash", "strategy", "run", "seconds", "base")
@@ -26,7 +26,7 @@ class Seed:
     """Where a hunt begins; with a length and a build: the one run to replay."""
 
     first: int
-    length: int = 0
+    length: str = "0"  # of the runs before; behind a stroke, the decisions of the one to replay
     build: str = ""
 
     @property
@@ -48,7 +48,7 @@ class Found:
 
 def parse_seed(text: str) -> Seed | None:
     found = SEED.fullmatch(text)
-    return Seed(int(found[1]), int(found[2] or 0), found[3] or "") if found and int(found[1]) < 2**62 else None
+    return Seed(int(found[1]), found[2] or "0", found[3] or "") if found and int(found[1]) < 2**62 else None
 
 
 def build_of(program: Path) -> str:

@@ -54,7 +54,7 @@ TEST(fork_join_help, a_waiting_worker_leaves_a_foreign_job_alone) {
             fork_join(
                 c,
                 [&] {
-                    EXPECT_EQ(pool.counters().handed_out, 2U) << "it is on offer";
+                    EXPECT_TRUE(comes_true([&] { return pool.counters().handed_out == 2; })) << "it is on offer";
                     std::this_thread::sleep_for(std::chrono::milliseconds(20));
                 },
                 [&](context& w) { ran_elsewhere += w.index() != here ? 1 : 0; });
@@ -92,7 +92,7 @@ TEST(fork_join_help, a_lock_held_across_a_join_is_not_asked_for_below_it) {
             fork_join(
                 c,
                 [&] {
-                    EXPECT_EQ(pool.counters().handed_out, 2U) << "it is on offer";
+                    EXPECT_TRUE(comes_true([&] { return pool.counters().handed_out == 2; })) << "it is on offer";
                     std::this_thread::sleep_for(std::chrono::milliseconds(20));
                     may_end = true;
                 },
@@ -253,6 +253,7 @@ TEST(fork_join_help, a_stack_begins_above_its_guard) {
     }).join();
 }
 
+// Twice where the wake for its root comes late: that token ends the first sleep at once (sleeper.hpp).
 TEST(fork_join_help, a_joiner_that_finds_nothing_sleeps_and_is_woken) {
     fork_join_pool pool({.workers = 2});
     std::atomic<bool> stolen = false;
@@ -263,9 +264,10 @@ TEST(fork_join_help, a_joiner_that_finds_nothing_sleeps_and_is_woken) {
             [&] {
                 stolen = true;
                 while (pool.counters().slept == 0) std::this_thread::yield();
+                std::this_thread::sleep_for(std::chrono::milliseconds(5));  // one that only says so goes round
             });
     });
-    EXPECT_EQ(pool.counters().slept, 1U);
+    EXPECT_LE(pool.counters().slept, 2U);
 }
 
 // One that looks on for 10 ms sleeps through no job of a tenth of that, but where the thief loses its processor
@@ -406,14 +408,11 @@ TEST(fork_join_help, two_branches_that_never_fork_are_shared_at_their_fork) {
 TEST(fork_join_help, an_idle_pool_sleeps) {
     fork_join_pool pool({.workers = 4});
     pool.run([&](context& w) { fork_join(w, [] {}, [] {}); });
-    const auto parked = [&] { return pool.counters().parked; };
-    std::uint64_t seen = 0;
-    do {
-        seen = parked();
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    } while (parked() != seen || seen < 4);
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    EXPECT_EQ(parked(), seen) << "nobody woke";
+    EXPECT_TRUE(comes_true([&] {
+        const auto seen = pool.counters().parked;
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        return seen >= 4 && pool.counters().parked == seen;
+    })) << "the workers go on waking";
 }
 
 }  // namespace

@@ -85,6 +85,7 @@ TEST(global_queue_deficiency_2, posts_of_several_threads_are_serial) {
             ASSERT_TRUE(q.post([] {}));
             ++posted;
         });
+    first.wait_for_it();  // it has been counted
     wait_until([&] { return seen.contended == posters - 1 || posted != 0; });
     EXPECT_EQ(posted, 0U) << "while one is inside, no other one gets through";
     EXPECT_EQ(seen.locks, 1U);
