@@ -3,6 +3,7 @@
 
 #include <xenium/ramalhete_queue.hpp>
 #include <xenium/reclamation/generic_epoch_based.hpp>
+#include <xenium/reclamation/stamp_it.hpp>
 #include <xenium/seqlock.hpp>
 
 #include <thread>
@@ -56,3 +57,28 @@ void reads_one_store() {
 
 APIARY_FAILING_SCENARIO(xenium_seqlock_of_two_slots, "a half of each") { reads_one_store<2>(); }
 APIARY_SCENARIO(xenium_seqlock_of_one_slot, "xenium_seqlock_of_two_slots") { reads_one_store<1>(); }
+
+// Two threads hold the same object, and one of them takes it out and retires it. Its list of threads stands on the heap from
+// before main.
+namespace {
+using stamped = xenium::reclamation::stamp_it;
+struct object : stamped::enable_concurrent_ptr<object> {
+    int value = 7;
+};
+using pointer = stamped::concurrent_ptr<object>;
+}  // namespace
+APIARY_FAILING_SCENARIO(xenium_stamp_it, "the assertion `(last_stamp & NotInList) == 0' does not hold") {
+    pointer shared(new object);
+    const auto hold = [&](bool retires) {
+        pointer::guard_ptr held;
+        held.acquire(shared, std::memory_order_acquire);
+        if (!held) return;
+        apiary::check(held->value == 7, "gone");
+        pointer::marked_ptr expected = held;
+        if (retires && shared.compare_exchange_strong(expected, nullptr, std::memory_order_release, std::memory_order_relaxed))
+            held.reclaim();
+    };
+    std::thread a(hold, false), b(hold, true);
+    a.join();
+    b.join();
+}
