@@ -147,7 +147,8 @@ class Versions(unittest.TestCase):
             ("tbb_long", "g++ 12.2, Boost 1_83, oneTBB 2021.8", True), ("tbb_as_is", "g++ 12.2, Boost 1_74, oneTBB 2021.11", False),
             ("tbb_as_is", "g++ 12.2, Boost 1_74, oneTBB 2021.80", False),
             ("moodycamel_as_is", "g++ 14.2, Boost 1_74, oneTBB 2021.8", False),
-            ("atomic_queue_as_is", "g++ 12.2, Boost none, oneTBB 2021.8", True), ("eigen_as_is", "g++ 14.2, Boost none, oneTBB 2021.8", False),
+            ("atomic_queue_as_is", "g++ 12.2, Boost none, oneTBB 2021.8", True),
+            ("eigen_as_is", "g++ 14.2, Boost none, oneTBB 2021.8", False),
         ):
             with self.subTest(name, made=made), tempfile.TemporaryDirectory() as folder:
                 program = Path(folder) / name
