@@ -61,6 +61,11 @@ class Arbitrate(unittest.TestCase):
         for order in ("the releasing store", "the acquiring load"):
             self.assertIn(f"disputed.cpp:{line(order)}", said)
 
+    def test_an_allocation_that_is_met_first_is_no_answer_of_its_own(self) -> None:
+        said = self.asked(report(line("read from a block"), line("written to a block")), "a_block_is_handed_over", code=0)
+        for order in ("the publishing store", "the taking load"):
+            self.assertIn(f"disputed.cpp:{line(order)}", said)
+
     def test_places_that_no_scenario_brings_together(self) -> None:
         said = self.asked(report(line("read by an order"), line("written alone")), "orders_hand_over", code=3)
         self.assertIn("undecided: also with every order relaxed no scenario brings both places together", said)

@@ -34,6 +34,20 @@ void receive_by_an_order(message& m) {
         apiary::check(m.data == 42, "the message is there");  // read by an order
 }
 
+// The message lies in a block of its own: without an order its reader would first meet the block's allocation.
+struct sent {
+    int data = 0;
+};
+void send_a_block(std::atomic<sent*>& box) {
+    auto* const m = new sent;
+    m->data = 42;  // written to a block
+    box.store(m, std::memory_order_release);  // the publishing store
+}
+void receive_a_block(std::atomic<sent*>& box) {
+    if (const sent* const m = box.load(std::memory_order_acquire))  // the taking load
+        apiary::check(m->data == 42, "the message is there");  // read from a block
+}
+
 void write_when_all_are_gone(message& m) { m.data = 0; }  // written alone
 
 }  // namespace
@@ -56,4 +70,12 @@ APIARY_SCENARIO(orders_hand_over, "fence_is_missing") {
     }
     write_when_all_are_gone(m);
     apiary::check(m.data == 0, "nobody else writes it");
+}
+
+APIARY_SCENARIO(a_block_is_handed_over, "fence_is_missing") {
+    std::atomic<sent*> box{nullptr};
+    {
+        std::jthread sender([&] { send_a_block(box); }), receiver([&] { receive_a_block(box); });
+    }
+    delete box.load();
 }

@@ -167,9 +167,15 @@ class Peers(unittest.TestCase):
     def test_what_cmake_leaves_out_is_known_by_its_packages(self) -> None:
         text = "".join((repo.ROOT / f"model_check/{folder}/CMakeLists.txt").read_text() for folder in ("outside", "as_it_is"))
         said = dict(re.findall(r'apiary_check_left_out\((\w+) "[^"]*" (\S+)\)', text.replace("gcc-${gcc}-", "gcc-12-")))
+        said |= {f"{name}_as_is": package
+                 for name, package in re.findall(r"apiary_check_of_one_version\((\w+) \S+\s+[0-9a-f]{64} (\S+)\)", text)}
         self.assertEqual(said, {name: needs[0].name for name, needs in packages.OUTSIDE.items()})
-        brought = {package.name for package in (*packages.REQUIRED, *packages.of_peers(packages.PEERS))}
-        self.assertLessEqual(set(said.values()), brought, "setup --peers brings them")
+
+    def test_peers_bring_what_checks_of_outside_code_need(self) -> None:
+        with mock.patch.object(setup, "ensure") as ensure:
+            setup.run(argparse.Namespace(dry_run=True, with_lint=False, peers=True))
+        brought = set(self.needed(ensure.call_args.kwargs["peers"]))
+        self.assertLessEqual({package.name for needs in packages.OUTSIDE.values() for package in needs}, brought)
 
     def test_starpu_s_header_and_library_are_of_the_same_versions(self) -> None:
         text = (repo.ROOT / "bench/subjects/CMakeLists.txt").read_text()

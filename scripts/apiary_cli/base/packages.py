@@ -51,8 +51,8 @@ TOOL_FOR = {command: package.name for package in KNOWN.values() for command in p
 
 
 def of_peers(names: Iterable[str]) -> tuple[Package, ...]:
-    """What these subjects need; nothing for those that are no peers, or come with the compiler."""
-    return tuple(dict.fromkeys(package for name in names for package in PEERS.get(name, ())))
+    """What these subjects need, and checks of outside code; nothing for what is neither, or comes with the compiler."""
+    return tuple(dict.fromkeys(package for name in names for package in (PEERS | OUTSIDE).get(name, ())))
 
 
 def missing(packages: tuple[Package, ...]) -> list[Package]:

@@ -33,7 +33,8 @@ PAUSES = (5, 20)  # seconds before apt-get is run once more, and again
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="say what would be installed, install nothing")
-    parser.add_argument("--peers", action="store_true", help="also what every peer needs, whatever plan names it")
+    parser.add_argument("--peers", action="store_true",
+                        help="also what every peer needs, whatever plan names it, and every check of outside code")
     parser.add_argument("--with-lint", action="store_true", help="also clang, clang-tidy and clang-format 19")
 
 
@@ -138,5 +139,5 @@ def again(command: list[str]) -> proc.Done:
 
 
 def run(args: argparse.Namespace) -> int:
-    ensure(args.dry_run, args.with_lint, peers=packages.PEERS if args.peers else None)
+    ensure(args.dry_run, args.with_lint, peers=(*packages.PEERS, *packages.OUTSIDE) if args.peers else None)
     return 0

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 
+#include <apiary/model_check/as_it_is/image.hpp>
 #include <apiary/model_check/as_it_is/places.hpp>
 #include <apiary/model_check/as_it_is/runtime.hpp>
 
@@ -43,6 +44,7 @@ void* take(std::size_t size, std::size_t alignment, void* pc) {
 bool is_modelled(const void* p) { return ex::engine::active() != nullptr && runtime::engine().heap().owns(p); }
 
 std::size_t size_of(const void* p) {
+    if (was_taken_before_main(p)) return size_before_main(p);
     const auto& heap = runtime::engine().heap();
     const std::uint32_t around = heap.find_block(p);
     return around == 0 ? 0 : heap.blocks[around - 1].size - overrun;
@@ -52,8 +54,11 @@ void give(void* p, void* pc) {
     if (p == nullptr) return;
     const outside_program now;
     runtime& r = the_runtime();
-    if (!is_modelled(p)) r.refuse("memory that was taken before the scenario is freed in it", pc);
     r.effect();
+    // Its room is not given again; the bytes come back with the next execution.
+    if (was_taken_before_main(p))
+        return r.touch_bytes(reinterpret_cast<std::uintptr_t>(p), size_of(p), access_kind::release, pc);
+    if (!is_modelled(p)) r.refuse("memory that was taken before the scenario is freed in it", pc);
     const bool by_a_count = r.goes_by_a_count(p);
     if (!by_a_count) {
         ex::before_destroy(p, ex::storage::raw);
@@ -71,11 +76,15 @@ void give(void* p, void* pc) {
 #define CALLER __builtin_return_address(0)
 
 extern "C" {
-void* malloc(std::size_t n) { return in_program ? take(n, natural, CALLER) : __libc_malloc(n); }
+void* malloc(std::size_t n) {
+    if (in_program) return take(n, natural, CALLER);
+    void* const early = take_before_main(n, natural);
+    return early != nullptr ? early : __libc_malloc(n);
+}
 void free(void* p) {
     if (in_program)
         give(p, CALLER);
-    else if (!is_modelled(p))
+    else if (!is_modelled(p) && !was_taken_before_main(p))
         __libc_free(p);
 }
 void* calloc(std::size_t n, std::size_t each) {
@@ -85,6 +94,12 @@ void* calloc(std::size_t n, std::size_t each) {
     return p;
 }
 void* realloc(void* p, std::size_t n) {
+    if (!in_program && was_taken_before_main(p)) {
+        void* const q = malloc(n);
+        const std::size_t had = size_before_main(p);
+        if (q != nullptr) std::memcpy(q, p, had < n ? had : n);
+        return q;
+    }
     if (!in_program) return __libc_realloc(p, n);
     void* const q = take(n, natural, CALLER);
     if (p != nullptr) {
@@ -114,12 +129,14 @@ int posix_memalign(void** out, std::size_t a, std::size_t n) {
 // The array and nothrow forms of the library call these.
 void* operator new(std::size_t n) {
     if (in_program) return take(n, natural, CALLER);
-    void* const p = __libc_malloc(n == 0 ? 1 : n);
+    void* const p = malloc(n == 0 ? 1 : n);
     if (p == nullptr) throw std::bad_alloc();
     return p;
 }
 void* operator new(std::size_t n, std::align_val_t a) {
     if (in_program) return take(n, static_cast<std::size_t>(a), CALLER);
+    void* const early = take_before_main(n, static_cast<std::size_t>(a));
+    if (early != nullptr) return early;
     void* const p = __libc_memalign(static_cast<std::size_t>(a), n == 0 ? 1 : n);
     if (p == nullptr) throw std::bad_alloc();
     return p;

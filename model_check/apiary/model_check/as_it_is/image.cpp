@@ -5,8 +5,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
+extern "C" {
+constinit bool apiary_globals_are_made = false;  // between the initialisers of image_begin.cpp and image_end.cpp
+}
 extern "C" char apiary_data_begins[], apiary_data_ends[], apiary_zeroes_begin[], apiary_zeroes_end[];
 
 namespace apiary::model::as_it_is {
@@ -16,9 +20,15 @@ struct range {
     char *begin, *end;
     std::vector<char> kept;
 };
-std::array<range, 2>& ranges() {
-    static std::array<range, 2> all{range{apiary_data_begins, apiary_data_ends, {}},
-                                    range{apiary_zeroes_begin, apiary_zeroes_end, {}}};
+// The room for the heap from before main. In front of each block stands its size.
+constexpr std::size_t early_bytes = std::size_t{2} << 20, early_front = 16;
+alignas(64) constinit std::array<char, early_bytes> early{};
+constinit std::size_t early_used = 0;
+
+std::array<range, 3>& ranges() {
+    static std::array<range, 3> all{range{apiary_data_begins, apiary_data_ends, {}},
+                                    range{apiary_zeroes_begin, apiary_zeroes_end, {}},
+                                    range{early.data(), early.data() + early_used, {}}};
     return all;
 }
 }  // namespace
@@ -38,11 +48,39 @@ void restore_image() {
     kept = true;
 }
 
-std::array<image_range, 2> image() {
+void* take_before_main(std::size_t size, std::size_t alignment) {
+    if (!apiary_globals_are_made) return nullptr;
+    if (alignment < early_front) alignment = early_front;
+    // The room itself lies at a multiple of 64 only: aligned is the address.
+    const auto base = reinterpret_cast<std::uintptr_t>(early.data());
+    const std::uintptr_t at = (base + early_used + early_front + alignment - 1) / alignment * alignment;
+    if (size > early_bytes || at + size > base + early_bytes) return nullptr;
+    early_used = at + size - base;
+    char* const p = early.data() + (at - base);
+    std::memcpy(p - early_front, &size, sizeof size);
+    return p;
+}
+
+bool was_taken_before_main(const void* p) {
+    const auto base = reinterpret_cast<std::uintptr_t>(early.data());
+    return reinterpret_cast<std::uintptr_t>(p) - base < early_bytes;
+}
+
+std::size_t size_before_main(const void* p) {
+    std::size_t size = 0;
+    std::memcpy(&size, static_cast<const char*>(p) - early_front, sizeof size);
+    return size;
+}
+
+not_for_a_global::not_for_a_global() : was_(std::exchange(apiary_globals_are_made, false)) {}
+not_for_a_global::~not_for_a_global() { apiary_globals_are_made = was_; }
+
+std::array<image_range, 3> image() {
     const auto from = [](const char* begin, const char* end) {
         return image_range{reinterpret_cast<std::uintptr_t>(begin), static_cast<std::uintptr_t>(end - begin)};
     };
-    return {from(apiary_data_begins, apiary_data_ends), from(apiary_zeroes_begin, apiary_zeroes_end)};
+    return {from(apiary_data_begins, apiary_data_ends), from(apiary_zeroes_begin, apiary_zeroes_end),
+            from(early.data(), early.data() + early_used)};
 }
 
 void each_image_word(void (*f)(void* closure, std::uintptr_t word), void* closure) {

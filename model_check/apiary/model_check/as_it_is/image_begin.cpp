@@ -3,6 +3,7 @@
 extern "C" {
 alignas(64) char apiary_data_begins[64] = {1};
 alignas(64) char apiary_zeroes_begin[64];
+extern bool apiary_globals_are_made;
 #ifdef APIARY_ALLOWS_ASSEMBLY
 extern const bool apiary_allows_assembly = true;
 #else
@@ -14,3 +15,8 @@ extern const bool apiary_sees_values = true;
 extern const bool apiary_sees_values = false;
 #endif
 }
+
+namespace {
+// The first initialiser: what the program's globals take from the heap now is put back, too.
+[[gnu::constructor]] void globals_begin() { apiary_globals_are_made = true; }
+}  // namespace

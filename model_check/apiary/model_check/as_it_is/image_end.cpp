@@ -2,4 +2,9 @@
 extern "C" {
 alignas(64) char apiary_data_ends[64] = {1};
 alignas(64) char apiary_zeroes_end[64];
+extern bool apiary_globals_are_made;
 }
+
+namespace {
+[[gnu::constructor]] void globals_end() { apiary_globals_are_made = false; }
+}  // namespace

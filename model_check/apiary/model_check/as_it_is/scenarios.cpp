@@ -126,6 +126,7 @@ void reached(const char* name) {
 
 bool add_twin(const char* name, const char* file, void (*body)(),
               std::string_view (*outcome)(std::array<char, 128>& buffer)) {
+    const not_for_a_global now;
     registry().push_back(entry_of({name, body, nullptr, outcome}, true));
     registry().back().file = file;
     return true;
@@ -144,6 +145,7 @@ bool program_sees_the_instrumentation() {
 
 bool add_scenario(scenario_text text, void (*body)(), bool instrumented, std::source_location at) {
     namespace model = apiary::model;
+    const model::as_it_is::not_for_a_global now;
     model::check_entry entry = model::as_it_is::entry_of({text.name, body}, instrumented);
     entry.file = at.file_name();
     entry.exhibit = text.exhibit;

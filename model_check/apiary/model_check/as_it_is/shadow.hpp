@@ -227,7 +227,7 @@ private:
     granule& new_granule(const range& r, std::uintptr_t address);
 
     static constexpr unsigned top_shift = 40;  // no range crosses its multiples
-    std::array<range, 5> ranges_;
+    std::array<range, 6> ranges_;
     std::size_t used_ = 0;
     std::array<const range*, 32> by_top_{};  // by the upper bits of an address
     std::vector<granule> granules_;
