@@ -226,7 +226,10 @@ struct run_of_a_coro_pool {
     }
     void run() {
         apiary::basic_coro_pool<apiary::heap_frames> pool({.workers = 2});
-        if (!attempt([&] { (void)pool.start(); })) return;
+        if (!attempt([&] { (void)pool.start(); })) {
+            started_without_memory = pool.is_started();
+            return;
+        }
         apiary::async_event<apiary::heap_frames> never;
         const auto spawns = [&](apiary::co_options options) {
             (void)attempt([&] { spawned += pool.spawn(detached(*this, 3), std::move(options)) ? 1U : 0U; });
@@ -254,8 +257,10 @@ struct run_of_a_coro_pool {
         d.unless_equal("spawned and waited for, ended", spawned + waited, ended);
         d.unless_equal("wrong results, none", wrong_results, 0);
         d.unless_equal("living, none", living, 0);
+        d.unless_equal("started where start threw, no", started_without_memory, 0);
         return d.what;
     }
+    bool started_without_memory = false;
     std::atomic<unsigned> wrong_results = 0;
     std::uint64_t spawned = 0, waited = 0, ended = 0, living = 0;
 };
