@@ -784,6 +784,14 @@ TEST(task_graph, refuses_bad_input) {
     EXPECT_THROW(idle.submit([] {}), std::invalid_argument) << "nobody would run it";
 }
 
+// What lies after the numbers of workers is not zero, where the heap gives out what was given back last.
+TEST(task_graph, refuses_the_type_after_the_last) {
+    const task_graph_config config{.workers = {1, 0, 0, 0}};
+    std::vector<unsigned>(6, 1U).swap(*std::make_unique<std::vector<unsigned>>());
+    task_graph g(config);
+    EXPECT_THROW(g.submit([] {}, {.type = 4}), std::invalid_argument);
+}
+
 TEST(task_graph, a_task_that_submits_fails) {
     for (const unsigned workers : {0U, 1U}) {
         task_graph g({.workers = {workers}});
