@@ -1,4 +1,4 @@
-// What logic mutants of this room let live until it was asked for: who is told of an end, what is freed when, and which
+// What logic mutants of this room let live until it was asked for: ends that are told, what is freed when, and which
 // way a coroutine goes on.
 #include <apiary/coroutines/async_event.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
@@ -177,7 +177,7 @@ TEST(coro_logic, a_guests_branch_that_ends_elsewhere_ends_at_home_and_is_counted
     second.stop();
 }
 
-// ---- who is told of an end
+// ---- ends, and what is told of them
 
 TEST(coro_logic, a_stop_source_of_its_own_ends_a_wait_while_the_pool_goes_on_and_is_not_asked_after_the_end) {
     coro_pool pool({.workers = 1});
@@ -211,6 +211,55 @@ TEST(coro_logic, a_contender_that_waits_is_ended_by_the_first) {
     }(never, waits));
     EXPECT_TRUE(comes_true([&] { return pool.report().living == 0; })) << "the other one still waits";
     pool.stop(co_stop::cancel);
+}
+
+co_task<token> gives(token t) {
+    co_await apiary::yield_turn();  // so that both have begun
+    co_return t;
+}
+
+// A race holds what its loser gave, until nobody needs the race.
+TEST(coro_logic, a_race_goes_with_what_its_losers_gave) {
+    coro_pool pool({.workers = 1});
+    pool.start();
+    const auto held = std::make_shared<int>(0);
+    for (int i = 0; i != 3; ++i)
+        sync_wait(pool, [](token t) -> co_task<> {
+            auto first = co_await apiary::when_any(gives(t), gives(t));
+            EXPECT_EQ(first.value, t);
+        }(held));
+    pool.stop();
+    EXPECT_EQ(held.use_count(), 1);
+}
+
+struct ended_with {
+    token held;
+};
+co_task<> throws_when_ended(apiary::async_event<>& never, token t) {
+    (void)co_await never.wait();
+    throw ended_with{t};
+}
+co_task<> races(apiary::async_event<>& never, token t, unsigned depth, std::atomic<bool>& there) {
+    if (depth == 0) {
+        there = true;
+        co_await throws_when_ended(never, t);
+    } else {
+        (void)co_await apiary::when_any(races(never, t, depth - 1, there), throws_when_ended(never, t));
+    }
+}
+
+TEST(coro_logic, races_deeper_than_nested_calls_go_after_a_stop) {
+    const auto held = std::make_shared<int>(0);
+    {
+        coro_pool pool({.workers = 1, .on_exception = [](const std::exception_ptr&) {}});
+        pool.start();
+        apiary::async_event<> never;
+        std::atomic<bool> there = false;
+        ASSERT_TRUE(pool.spawn(races(never, held, 70, there)));
+        while (!there) std::this_thread::yield();
+        pool.stop(co_stop::cancel);
+    }
+    EXPECT_EQ(held.use_count(), 1);
 }
 
 TEST(coro_logic, the_handler_hears_of_what_nobody_awaits_alone) {

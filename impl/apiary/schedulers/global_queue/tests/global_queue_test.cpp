@@ -29,7 +29,7 @@ using apiary::stop_mode;
 
 // This thread's allocations until one fails; below zero: none fails.
 thread_local int allocations_left = -1;
-std::atomic<std::uint64_t> allocations = 0;
+std::atomic<std::uint64_t> all_allocations = 0;
 std::function<void()>* before_one_fails = nullptr;
 
 }  // namespace
@@ -39,7 +39,7 @@ void apiary::before_allocation(std::size_t, std::size_t) {
         if (before_one_fails != nullptr) (*before_one_fails)();
         throw std::bad_alloc();
     }
-    ++allocations;
+    ++all_allocations;
 }
 
 namespace {
@@ -224,7 +224,7 @@ TEST(global_queue_start, that_gets_no_second_thread_throws_after_the_first_has_e
 }
 
 TEST(global_queue_memory, tasks_that_ran_and_that_were_refused_give_theirs_back) {
-    const std::uint64_t before = allocations - apiary::deallocations;
+    const std::uint64_t before = all_allocations - apiary::deallocations;
     const auto token = std::make_shared<int>(0);
     {
         global_queue q({.workers = 1});
@@ -234,7 +234,7 @@ TEST(global_queue_memory, tasks_that_ran_and_that_were_refused_give_theirs_back)
         EXPECT_FALSE(q.post([token] {}));
         EXPECT_EQ(token.use_count(), 1);
     }
-    EXPECT_EQ(allocations - apiary::deallocations, before + 1) << "the token's";
+    EXPECT_EQ(all_allocations - apiary::deallocations, before + 1) << "the token's";
 }
 
 // All or none, as a batch.
