@@ -2,6 +2,7 @@
 // done, and the stop returns. Processes have a file of their own. The program replaces operator new.
 #include <apiary/coroutines/async_event.hpp>
 #include <apiary/queues/global_pool.hpp>
+#include <apiary/schedulers/bare_pool/bare_pool.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 #include <apiary/schedulers/coro_pool/when_any.hpp>
 #include <apiary/schedulers/fork_join/pool.hpp>
@@ -225,7 +226,10 @@ struct run_of_a_coro_pool {
     }
     void run() {
         apiary::basic_coro_pool<apiary::heap_frames> pool({.workers = 2});
-        if (!attempt([&] { (void)pool.start(); })) return;
+        if (!attempt([&] { (void)pool.start(); })) {
+            started_without_memory = pool.is_started();
+            return;
+        }
         apiary::async_event<apiary::heap_frames> never;
         const auto spawns = [&](apiary::co_options options) {
             (void)attempt([&] { spawned += pool.spawn(detached(*this, 3), std::move(options)) ? 1U : 0U; });
@@ -253,12 +257,36 @@ struct run_of_a_coro_pool {
         d.unless_equal("spawned and waited for, ended", spawned + waited, ended);
         d.unless_equal("wrong results, none", wrong_results, 0);
         d.unless_equal("living, none", living, 0);
+        d.unless_equal("started where start threw, no", started_without_memory, 0);
         return d.what;
     }
+    bool started_without_memory = false;
     std::atomic<unsigned> wrong_results = 0;
     std::uint64_t spawned = 0, waited = 0, ended = 0, living = 0;
 };
 TEST(no_memory, of_a_coro_pool_each_allocation_may_fail) { fail_each_allocation<run_of_a_coro_pool>(); }
+
+// ---- bare_pool
+
+// Also that of the second thread, which its constructor starts: the first one ends then, and is joined.
+struct run_of_a_bare_pool {
+    void run() {
+        apiary::bare_pool pool(2);
+        for (int i = 0; i != 3; ++i)
+            (void)attempt([&] { posts += pool.post([this, b = ballast()] { (void)b, ++ran; }) ? 1U : 0U; });
+        pool.stop();
+        ended = pool.report().run + pool.report().discarded;
+    }
+    std::string wrong() const {
+        different d;
+        d.unless_equal("posts accepted; ended", posts, ended);
+        d.unless_equal("posts accepted; ran", posts, ran);
+        return d.what;
+    }
+    std::atomic<std::uint64_t> ran = 0;
+    std::uint64_t posts = 0, ended = 0;
+};
+TEST(no_memory, of_a_bare_pool_each_allocation_may_fail) { fail_each_allocation<run_of_a_bare_pool>(); }
 
 // ---- fork_join
 

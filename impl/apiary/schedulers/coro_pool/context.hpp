@@ -192,7 +192,7 @@ public:
     // The hooks of this pool's coroutines without a stop of their own that began to wait on this worker.
     stop_hooks<Sync> stops;
     // Counts of its coroutines.
-    tally<Sync> handed_out, run, cancelled, exceptions, lost_exceptions;
+    tally<Sync> run, cancelled, exceptions, lost_exceptions;
 
 private:
     static constexpr unsigned most_transfers = 64;
@@ -209,9 +209,7 @@ private:
         return transfer(to);
     }
     [[gnu::noinline, gnu::cold]] void answer() noexcept {
-        if (!list_.hand_out()) return;
-        handed_out.add();
-        host_->wake_one();
+        if (list_.hand_out()) host_->wake_one();
     }
 
     [[gnu::always_inline]] frame* newest_of(const group& g) noexcept {

@@ -84,6 +84,16 @@ TEST(bare_pool, a_stop_in_a_task_throws_and_a_request_does_not_wait) {
     EXPECT_GE(pool.report().refused, 1U);
 }
 
+TEST(bare_pool, a_refused_post_destroys_its_callable_and_is_counted_once) {
+    bare_pool pool(1);
+    pool.stop();
+    const auto token = std::make_shared<int>(0);
+    EXPECT_FALSE(pool.post([token] {}));
+    EXPECT_EQ(token.use_count(), 1);
+    EXPECT_EQ(pool.report().refused, 1U);
+    EXPECT_EQ(pool.report().discarded, 0U);
+}
+
 TEST(bare_pool, posts_of_a_dropped_tasks_destructor_are_refused) {
     struct posts_at_its_end {
         bare_pool* pool;

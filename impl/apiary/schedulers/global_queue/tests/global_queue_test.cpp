@@ -8,6 +8,7 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -28,11 +29,17 @@ using apiary::stop_mode;
 
 // This thread's allocations until one fails; below zero: none fails.
 thread_local int allocations_left = -1;
+std::atomic<std::uint64_t> all_allocations = 0;
+std::function<void()>* before_one_fails = nullptr;
 
 }  // namespace
 
 void apiary::before_allocation(std::size_t, std::size_t) {
-    if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc();
+    if (allocations_left >= 0 && allocations_left-- == 0) {
+        if (before_one_fails != nullptr) (*before_one_fails)();
+        throw std::bad_alloc();
+    }
+    ++all_allocations;
 }
 
 namespace {
@@ -184,6 +191,50 @@ TEST(global_queue_start, that_gets_no_thread_throws_and_joins_those_that_it_got)
         EXPECT_FALSE(q.post([] {})) << "it is stopped";
         EXPECT_THROW(q.start(), std::logic_error);
     }
+}
+
+// The first thread is at a task when the second one is refused.
+TEST(global_queue_start, that_gets_no_second_thread_throws_after_the_first_has_ended) {
+    std::thread([] {}).join();
+    const std::size_t before = threads_that_stay();
+    int begun_at_all = 0;
+    for (int left = 0; left < 4; ++left) {
+        global_queue q({.workers = 2});
+        std::atomic<bool> begun = false, ended = false;
+        ASSERT_TRUE(q.post([&] {
+            begun = true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            ended = true;
+        }));
+        std::function<void()> waits = [&] {
+            while (!begun && threads_of_this_process() > before) std::this_thread::yield();
+        };
+        before_one_fails = &waits;
+        allocations_left = left;
+        try {
+            q.start();
+        } catch (const std::bad_alloc&) {
+            EXPECT_EQ(begun.load(), ended.load());
+            begun_at_all += begun ? 1 : 0;
+        }
+        allocations_left = -1;
+        before_one_fails = nullptr;
+    }
+    EXPECT_GE(begun_at_all, 1);
+}
+
+TEST(global_queue_memory, tasks_that_ran_and_that_were_refused_give_theirs_back) {
+    const std::uint64_t before = all_allocations - apiary::deallocations;
+    const auto token = std::make_shared<int>(0);
+    {
+        global_queue q({.workers = 1});
+        for (int i = 0; i != 10; ++i) ASSERT_TRUE(q.post([token] {}));
+        q.request_stop();
+        q.run();
+        EXPECT_FALSE(q.post([token] {}));
+        EXPECT_EQ(token.use_count(), 1);
+    }
+    EXPECT_EQ(all_allocations - apiary::deallocations, before + 1) << "the token's";
 }
 
 // All or none, as a batch.

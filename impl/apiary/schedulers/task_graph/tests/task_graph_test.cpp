@@ -444,6 +444,52 @@ TEST(task_graph, of_those_that_become_ready_together_the_one_of_the_highest_prio
     EXPECT_EQ(order[0], 5);
 }
 
+// Two of them; and the order does not take in what lay in the deque before.
+TEST(task_graph, priorities_are_those_of_the_tasks_that_one_end_makes_ready) {
+    task_graph g({.workers = {0}});
+    std::vector<int> order;
+    const auto root = g.submit([] {});
+    const auto submits = [&](std::initializer_list<task_id> after, int priority) {
+        g.submit(after, [&order, priority] { order.push_back(priority); }, {.priority = static_cast<std::int8_t>(priority)});
+    };
+    submits({}, 9);
+    const auto newest = g.submit([] {});
+    submits({newest}, 2), submits({newest}, 1);
+    submits({root}, 3), submits({root}, 4);
+    g.wait();
+    EXPECT_EQ(order, (std::vector<int>{2, 1, 9, 4, 3}));
+}
+
+TEST(task_graph, of_min_clock_measures_the_work_of_a_worker_and_else_does_not) {
+    for (const ready_policy policy : {ready_policy::min_clock, ready_policy::fifo}) {
+        task_graph g({.workers = {0}, .policy = policy});
+        decltype(this_worker()) worker = nullptr;
+        g.submit([&worker] {
+            worker = this_worker();
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        });
+        g.wait();
+        ASSERT_NE(worker, nullptr);
+        if (policy == ready_policy::min_clock)
+            EXPECT_GE(worker->ready().worked_ns, 2'000'000);
+        else
+            EXPECT_EQ(worker->ready().worked_ns, 0);
+    }
+}
+
+TEST(task_graph, says_of_a_task_that_it_runs) {
+    task_graph g({.workers = {1}, .submitter_helps = false});
+    std::atomic<bool> begun = false, go = false;
+    const auto task = g.submit([&] {
+        begun = true;
+        while (!go) std::this_thread::yield();
+    });
+    while (!begun) std::this_thread::yield();
+    EXPECT_EQ(g.state(task), task_state::running);
+    go = true;
+    g.wait();
+}
+
 constexpr int mixed_priorities[] = {0, 5, -3, 7, 7, 2, -128, 127};
 
 // By one worker: the priority and the place of each task, in the order in which they ran.
@@ -554,6 +600,10 @@ TEST(task_graph, outputs_can_be_read_while_a_scope_is_open) {
         EXPECT_EQ(g.state(a), task_state::completed);
         ASSERT_NE(g.output<long>(a), nullptr);
         EXPECT_EQ(*g.output<long>(a), 7);
+        const auto one_byte = g.submit([](auto& t) { *t.template output<char>() = 'x'; }, {.bytes = 1});
+        g.wait();
+        ASSERT_EQ(g.output(one_byte).size(), 1U);
+        EXPECT_EQ(*g.output<char>(one_byte), 'x');
     }
     EXPECT_EQ(g.state(a), task_state::consumed);
     EXPECT_TRUE(g.output(a).empty());
@@ -600,13 +650,14 @@ TEST(task_graph, a_scope_ends_once_and_behind_those_inside_it) {
         "a scope ends before one that is inside it");
 }
 
-TEST(task_graph, a_scope_is_not_ended_by_a_task) {
+TEST(task_graph, a_scope_is_neither_ended_nor_begun_by_a_task) {
     for (const unsigned workers : {0U, 1U}) {
         task_graph g({.workers = {workers}});
         task_graph::scope s(g);
         g.submit([&s] { s.end(); });
+        g.submit([&g] { const task_graph::scope inner(g); });
         g.wait();
-        EXPECT_EQ(g.counters(0).thrown, 1U);
+        EXPECT_EQ(g.counters(0).thrown, 2U);
         s.end();
         EXPECT_EQ(g.close().open_scopes, 0U);
     }
@@ -620,6 +671,12 @@ TEST(task_graph, a_close_ends_the_scopes_that_nobody_has_ended) {
     EXPECT_EQ(report.open_scopes, 1U);
     EXPECT_EQ(report.submitted, 1U);
     EXPECT_EQ(report.consumed, 1U);
+    try {
+        s.end();
+        FAIL() << "it ended a second time";
+    } catch (const std::logic_error& e) {
+        EXPECT_STREQ(e.what(), "task_graph: a scope has ended before");
+    }
 }
 
 TEST(task_graph, refuses_too_many_workers_of_any_type_and_too_many_types) {
@@ -704,7 +761,8 @@ TEST(task_graph, refuses_bad_input) {
     EXPECT_THROW(g.submit({a + 1}, [] {}), std::invalid_argument) << "itself";
     EXPECT_THROW(g.submit({a + 2}, [] {}), std::invalid_argument) << "unknown";
     EXPECT_THROW(g.submit([] {}, {.type = 1}), std::invalid_argument) << "a type without workers";
-    EXPECT_THROW(g.submit([] {}, {.type = 2}), std::invalid_argument) << "no such type";
+    for (int type = 2; type != 256; ++type)
+        EXPECT_THROW(g.submit([] {}, {.type = static_cast<std::uint8_t>(type)}), std::invalid_argument) << type;
     EXPECT_THROW(g.submit([] {}, {.bytes = 65}), std::length_error);
     EXPECT_THROW(g.submit({a, a, a, a, a}, [] {}), std::length_error);
     EXPECT_EQ(g.submitted(), 1U);
@@ -724,6 +782,14 @@ TEST(task_graph, refuses_bad_input) {
     EXPECT_THROW(task_graph({.workers = {1}, .at_once = 0}), std::invalid_argument);
     task_graph idle({.workers = {0}, .submitter_helps = false});
     EXPECT_THROW(idle.submit([] {}), std::invalid_argument) << "nobody would run it";
+}
+
+// What lies after the numbers of workers is not zero, where the heap gives out what was given back last.
+TEST(task_graph, refuses_the_type_after_the_last) {
+    const task_graph_config config{.workers = {1, 0, 0, 0}};
+    std::vector<unsigned>(6, 1U).swap(*std::make_unique<std::vector<unsigned>>());
+    task_graph g(config);
+    EXPECT_THROW(g.submit([] {}, {.type = 4}), std::invalid_argument);
 }
 
 TEST(task_graph, a_task_that_submits_fails) {

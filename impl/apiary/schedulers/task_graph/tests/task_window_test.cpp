@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -31,6 +32,32 @@ TEST(join_counter, waits_for_nobody_until_it_is_told_to_and_then_for_each) {
     EXPECT_EQ(c.left(), 0U);
 }
 
+// What only a caller that is wrong about the slot could see through the window.
+TEST(fan_out, begins_consumed_and_refuses_an_edge_of_an_earlier_lap) {
+    using fan_out = apiary::fan_out<real_sync, narrow>;
+    using apiary::link_result;
+    fan_out f;
+    EXPECT_TRUE(f.consumed());
+    f.open(2, false);
+    unsigned told = 0;
+    const auto tell = [&told](std::uint32_t) { ++told; };
+    EXPECT_EQ(f.link(1, 5, true, tell), link_result::gone);
+    EXPECT_EQ(told, 0U);
+    EXPECT_EQ(f.link(2, 5, false, tell), link_result::linked);
+    EXPECT_EQ(told, 1U) << "it is in the list once";
+    EXPECT_EQ(f.close(false).newest_edge, 5U);
+}
+
+TEST(failure_log, knows_no_task_before_one_has_failed) {
+    apiary::failure_log<> log;
+    task_id cause = 0;
+    EXPECT_FALSE(log.find(0, cause));
+    log.add({3, 2, nullptr});
+    EXPECT_FALSE(log.find(2, cause));
+    EXPECT_TRUE(log.find(3, cause));
+    EXPECT_EQ(cause, 2U);
+}
+
 struct stepped : apiary::task_window<real_sync, narrow, nothing> {
     using base = apiary::task_window<real_sync, narrow, nothing>;
     using slot = base::slot;
@@ -40,12 +67,14 @@ struct stepped : apiary::task_window<real_sync, narrow, nothing> {
 
     std::vector<slot*> ready;
     std::vector<task_id> waited_for;
+    std::vector<std::size_t> reserved;
     unsigned notified = 0;
     bool ends_what_it_waits_for = true;
 
     task_id submit(std::initializer_list<task_id> after, std::uint32_t bytes = 0) {
         const auto [s, is_ready] =
-            base::submit(std::span(after.begin(), after.size()), bytes, [](slot&) {}, [this](slot& w) { wait(w); });
+            base::submit(std::span(after.begin(), after.size()), bytes, [](slot&) {}, [this](slot& w) { wait(w); },
+                         [this](std::size_t n) { reserved.push_back(n); });
         if (is_ready) ready.push_back(s);
         return s->id.read();
     }
@@ -191,7 +220,12 @@ TEST(task_window, full_dependencies_wait) {
     (void)w.submit({a});
     EXPECT_TRUE(w.waited_for.empty());
     EXPECT_EQ(w.submit({a, a}), 3U);
-    EXPECT_FALSE(w.waited_for.empty());
+    EXPECT_EQ(w.waited_for.front(), 2U) << "a quarter of the window, which is the newest here";
+    stepped two(16, 2);
+    (void)two.submit({});
+    (void)two.submit({0, 0});
+    (void)two.submit({0});
+    EXPECT_EQ(two.waited_for.front(), 1U) << "the newest of less than a quarter";
 }
 
 TEST(task_window, a_full_output_heap_waits) {
@@ -199,6 +233,35 @@ TEST(task_window, a_full_output_heap_waits) {
     (void)w.submit({}, 48);
     EXPECT_EQ(w.submit({}, 32), 1U);
     EXPECT_EQ(w.waited_for, std::vector<task_id>{0});
+}
+
+TEST(task_window, does_not_grow_for_lack_of_room_for_outputs) {
+    stepped w(8, 16, 64, 16);
+    for (task_id id = 0; id != 20; ++id) EXPECT_EQ(w.submit({}, 48), id);
+    EXPECT_GE(w.waited_for.size(), 19U);
+    EXPECT_EQ(w.slots(), 8U);
+}
+
+TEST(task_window, outputs_of_one_byte_lie_apart) {
+    stepped w(4);
+    (void)w.submit({}, 1);
+    (void)w.submit({}, 1);
+    EXPECT_NE(w.ready[0]->output_at(), w.ready[1]->output_at());
+}
+
+TEST(task_window, does_not_take_a_slots_next_task_for_the_one_that_was_asked_for) {
+    stepped w(2);
+    w.begin_scope();
+    (void)w.submit({});
+    EXPECT_EQ(w.completed(0), nullptr) << "it has not run";
+    w.end(0), w.end(w.submit({}));
+    EXPECT_NE(w.completed(0), nullptr);
+    EXPECT_EQ(w.completed(2), nullptr) << "not submitted yet; its slot has task 0";
+    w.end_scope();
+    (void)w.submit({});
+    (void)w.submit({2});
+    EXPECT_EQ(w.state(0), task_state::consumed) << "its slot has task 2";
+    EXPECT_EQ(w.state(1), task_state::consumed) << "its slot has task 3";
 }
 
 TEST(task_window, tells_that_an_open_scope_keeps_the_window_full) {
@@ -273,7 +336,18 @@ TEST(task_window, refuses_what_could_never_be) {
     EXPECT_THROW((void)w.submit({0}), std::invalid_argument) << "itself";
     EXPECT_THROW((void)w.submit({7}), std::invalid_argument) << "not submitted yet";
     (void)w.submit({});
-    EXPECT_THROW((void)w.submit({0, 0, 0, 0, 0}), std::length_error) << "more than all dependencies";
+    try {
+        (void)w.submit({0, 0, 0, 0, 0});
+        FAIL() << "more than all dependencies";
+    } catch (const std::length_error& e) {
+        EXPECT_NE(std::string(e.what()).find("room for 4 dependencies"), std::string::npos) << e.what();
+    }
+    try {
+        const stepped grows_to_less(2, 4, 64, 1);
+        FAIL() << "it was made";
+    } catch (const std::invalid_argument& e) {
+        EXPECT_NE(std::string(e.what()).find("from window, which is 2"), std::string::npos) << e.what();
+    }
     EXPECT_THROW((void)w.submit({}, 65), std::length_error) << "more than the heap";
     EXPECT_EQ(w.submitted(), 1U);
     EXPECT_THROW(stepped(3), std::invalid_argument);
@@ -298,6 +372,60 @@ TEST(task_window, that_grows_waits_for_what_lives_and_no_more_and_has_twice_the_
     EXPECT_EQ(w.slots(), 4U) << "it was full for the fourth time";
     EXPECT_EQ(w.waited_for, (std::vector<task_id>{0, 1, 2, 4})) << "3 had ended by then";
     EXPECT_EQ(w.submit({0, 0, 0, 0, 0}), 6U) << "more than there was room for before";
+    EXPECT_EQ(w.reserved, std::vector<std::size_t>{4});
+}
+
+TEST(task_window, grows_after_four_waits_of_each_size_up_to_the_most_slots_and_dependencies) {
+    stepped w(1, 16, 256, 8);  // 16 dependencies are the most that there can be
+    std::vector<task_id> full_at;
+    for (task_id id = 0; id != 40; ++id) {
+        const std::size_t before = w.slots();
+        EXPECT_EQ(w.submit({}), id);
+        if (w.slots() != before) full_at.push_back(id);
+    }
+    EXPECT_EQ(full_at, (std::vector<task_id>{4, 9, 19}));
+    EXPECT_EQ(w.reserved, (std::vector<std::size_t>{2, 4, 8}));
+    for (const std::size_t slots : {1U, 2U}) {
+        stepped stays(slots, 4, 256, slots);
+        for (int i = 0; i != 20; ++i) (void)stays.submit({});
+        EXPECT_EQ(stays.slots(), slots);
+        EXPECT_TRUE(stays.reserved.empty());
+    }
+}
+
+// Of each array of the window, how long it is.
+struct counts_arrays : real_sync {
+    static inline std::map<const void*, std::size_t> living;
+    template <class T>
+    static T* create_array(std::size_t n) {
+        T* const made = real_sync::create_array<T>(n);
+        living[made] = n;
+        return made;
+    }
+    template <class T>
+    static void destroy_array(T* p, std::size_t n) noexcept {
+        EXPECT_EQ(living[p], n) << "a policy that is told the length may need it";
+        living.erase(p);
+        real_sync::destroy_array(p, n);
+    }
+};
+
+TEST(task_window, makes_as_many_slots_and_edges_as_it_gives_back) {
+    {
+        using window = apiary::task_window<counts_arrays, narrow, nothing>;
+        window w({.slots = 4, .dependencies = 16, .output_bytes = 64});
+        std::size_t all = 0;
+        for (const auto& [array, n] : counts_arrays::living) all += n;
+        EXPECT_EQ(all, 4U + 16U);
+        EXPECT_TRUE(w.resize(2, 8, [](window::slot&) {}));
+        all = 0;
+        for (const auto& [array, n] : counts_arrays::living) all += n;
+        EXPECT_EQ(all, 2U + 8U);
+        EXPECT_EQ(counts_arrays::living.size(), 2U);
+    }
+    EXPECT_TRUE(counts_arrays::living.empty());
+    const auto edges = [](std::size_t n) { return stepped(4, n).bytes() - 4 * sizeof(stepped::slot); };
+    EXPECT_EQ(edges(8), 2 * edges(4));
 }
 
 TEST(task_window, gets_another_size_when_all_is_consumed) {
@@ -307,8 +435,10 @@ TEST(task_window, gets_another_size_when_all_is_consumed) {
     EXPECT_TRUE(w.resize(8, 16, wait));
     EXPECT_EQ(w.slots(), 8U);
     EXPECT_EQ(w.reclaimed(), 2U);
+    const auto lap_of = [](const stepped::slot& s) { return s.out.snapshot().lap(); };
     w.waited_for.clear();
     for (task_id id = 2; id != 10; ++id) EXPECT_EQ(w.submit({id - 1}), id) << "eight live at once";
+    EXPECT_EQ(lap_of(*w.ready.front()), 0U) << "the first tasks of eight slots";
     EXPECT_TRUE(w.waited_for.empty());
     EXPECT_THROW(w.resize(6, 16, wait), std::invalid_argument);
     w.begin_scope();
