@@ -387,14 +387,14 @@ TEST(fork_join_help, two_branches_that_never_fork_are_shared_at_their_fork) {
 TEST(fork_join_help, an_idle_pool_sleeps) {
     fork_join_pool pool({.workers = 4});
     pool.run([&](context& w) { fork_join(w, [] {}, [] {}); });
-    const auto parked = [&] { return pool.counters().parked; };
-    std::uint64_t seen = 0;
-    do {
-        seen = parked();
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    } while (parked() != seen || seen < 4);
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    EXPECT_EQ(parked(), seen) << "nobody woke";
+    // On a busy machine some worker parks late, and another one twice before it: so any 100 ms without a wake will do.
+    bool still = false;
+    for (int i = 0; i != 100 && !still; ++i) {
+        const auto seen = pool.counters().parked;
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        still = seen >= 4 && pool.counters().parked == seen;
+    }
+    EXPECT_TRUE(still) << "some worker wakes again and again";
 }
 
 }  // namespace
