@@ -207,7 +207,7 @@ TEST(coro_priority, a_worker_that_looks_on_takes_from_the_lanes_at_once) {
             ASSERT_TRUE(pool.spawn(notes(o, 'x'), {.priority = p}));
             EXPECT_TRUE(comes_true([&] { return o.all().size() == noted + 1; }));
             const auto parked_now = pool.counters().parked;
-            // On a busy machine it may have slept: its patience began after the last post, and this thread may have waited anywhere.
+            // On a busy machine it may have slept: its patience began after the last post; this thread may have waited.
             const bool patient = clock::now() - last < std::chrono::milliseconds(5);
             EXPECT_TRUE(!patient || parked_now == parked);
             last = posted;
