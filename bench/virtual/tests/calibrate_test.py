@@ -17,7 +17,7 @@ LINE = re.compile(r"(\w+) = ([0-9.]+)  # (measured, quartiles [0-9.]+ to [0-9.]+
 
 
 def call(*words: str, defaults: Path = FLAT) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([PROGRAM, "--defaults", str(defaults), *words], capture_output=True, text=True, timeout=100, check=False)
+    return subprocess.run([PROGRAM, "--defaults", str(defaults), *words], capture_output=True, text=True, timeout=300, check=False)
 
 
 def prices(text: str) -> dict[str, tuple[float, str]]:

@@ -43,7 +43,7 @@ def main() -> int:
     if not update:
         with file.open(newline="") as handle:
             recorded = {(r["subject"], r["scenario"], r["workers"]): (r["moves"], r["accesses"]) for r in csv.DictReader(handle)}
-    listed = subprocess.run([program, "--list"], capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+    listed = subprocess.run([program, "--list"], capture_output=True, text=True, timeout=300, check=True).stdout.splitlines()
     points = [(*line.split()[:2], workers) for workers in WORKERS for line in listed]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         now = dict(zip(points, pool.map(lambda point: counts(program, *point), points)))

@@ -17,7 +17,7 @@ FLAT = str(PROFILES / "flat.profile")
 
 
 def call(*words: str, before: tuple[str, ...] = (), env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*before, PROGRAM, *words], capture_output=True, text=True, timeout=100, env=env, check=False)
+    return subprocess.run([*before, PROGRAM, *words], capture_output=True, text=True, timeout=300, env=env, check=False)
 
 
 def scenarios() -> list[tuple[str, str]]:

@@ -22,7 +22,7 @@ WORKERS = "3"
 
 
 def output(*words: str) -> str:
-    done = subprocess.run(words, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, f"{' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout
 

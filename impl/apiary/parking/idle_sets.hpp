@@ -35,7 +35,9 @@
 
 namespace apiary {
 
-template <class Sync = real_sync, unsigned PerSet = idle_set<Sync>::max_workers, unsigned Sets = 5>
+// Under a checked policy a crew is as large as a check: each execution constructs all slots of its worker table anew.
+template <class Sync = real_sync, unsigned PerSet = Sync::checked ? 8 : idle_set<Sync>::max_workers,
+          unsigned Sets = Sync::checked ? 1 : 5>
 class idle_sets {
     static_assert(PerSet >= 1 && PerSet <= idle_set<Sync>::max_workers && Sets >= 1);
 

@@ -11,7 +11,7 @@ PROGRAM = sys.argv.pop(1)
 
 
 def run(*arguments):
-    return subprocess.run([PROGRAM, "--seconds", "0", *arguments], capture_output=True, text=True, timeout=120)
+    return subprocess.run([PROGRAM, "--seconds", "0", *arguments], capture_output=True, text=True, timeout=300)
 
 
 class CommandLine(unittest.TestCase):

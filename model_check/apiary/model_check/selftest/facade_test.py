@@ -17,7 +17,7 @@ SHIM = sys.argv.pop(1)
 
 
 def run(*arguments, **environment):
-    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120, env=os.environ | environment)
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=300, env=os.environ | environment)
 
 
 def verdict(name, *arguments, engine="relacy", **environment):

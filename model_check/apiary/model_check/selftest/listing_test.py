@@ -12,7 +12,7 @@ del sys.argv[1:]
 
 
 def listed(program):
-    done = subprocess.run([program, "--list", "--json"], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([program, "--list", "--json"], capture_output=True, text=True, timeout=300, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

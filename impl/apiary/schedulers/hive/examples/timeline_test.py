@@ -41,7 +41,7 @@ class Trace(unittest.TestCase):
     def test_it_says_what_the_counters_say(self) -> None:
         with tempfile.TemporaryDirectory(prefix="apiary-trace-") as folder:
             file = Path(folder) / "trace.json"
-            done = subprocess.run([PROGRAM, file, "30"], capture_output=True, text=True, timeout=60, check=True)
+            done = subprocess.run([PROGRAM, file, "30"], capture_output=True, text=True, timeout=300, check=True)
             trace = json.loads(file.read_text(), parse_float=nanoseconds)
         events = trace["traceEvents"]
         tracks = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
@@ -70,7 +70,7 @@ class Trace(unittest.TestCase):
     def test_a_senseless_command_line_and_a_file_that_cannot_be_written(self) -> None:
         for words, rc, seen in (([], 2, "usage"), (["x", "0"], 2, "usage"), (["x", "1y"], 2, "usage"),
                                 (["/nonexistent/x.json", "1"], 1, "/nonexistent/x.json")):
-            done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=60, check=False)
+            done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=300, check=False)
             self.assertEqual(done.returncode, rc)
             self.assertIn(seen, done.stderr)
 
