@@ -117,7 +117,7 @@ public:
         if (t.empty()) throw std::logic_error("coro_pool: spawned a task that was awaited before, or moved from");
         context* const here = own_context();
         if (here != nullptr) {
-            doors_.enter_inside();
+            doors_.enter_inside(here->living);
         } else if (!doors_.enter()) {
             refuse();
             return false;
@@ -150,7 +150,7 @@ public:
     // The first call closes the outer door. A call that cancels may follow a call that drains.
     void request_stop(co_stop how) noexcept {
         if (how == co_stop::cancel) cancel_all();
-        if (doors_.close()) end_the_crew();
+        if (doors_.close(all_shares())) end_the_crew();
     }
     bool refuses() const { return doors_.outer_is_closed(); }
 
@@ -164,7 +164,7 @@ public:
             r.lost_exceptions += c.lost_exceptions.get();
         }
         r.refused = refused_.load(std::memory_order_relaxed);
-        r.living = doors_.living();
+        r.living = doors_.living(all_shares());
         const typename Sync::lock held(names_mutex_);
         for (const spawned* s = named_; s != nullptr; s = s->newer) r.names.push_back(s->name);
         return r;
@@ -199,9 +199,13 @@ public:
     void resume_behind(job<Sync>& what) noexcept override { post(what); }
     void wake_one() noexcept override { crew_.wake_one(); }
     bool enter() noexcept override { return doors_.enter(); }
-    void enter_inside() noexcept override { doors_.enter_inside(); }
+    void enter_inside() noexcept override {
+        context* const here = own_context();
+        here != nullptr ? doors_.enter_inside(here->living) : doors_.enter_inside();
+    }
     void leave() noexcept override {
-        if (doors_.leave()) end_the_crew();
+        context* const here = own_context();
+        if (here != nullptr ? doors_.leave(here->living) : doors_.leave()) end_the_crew();
     }
 
     std::int64_t linger_ns() const { return linger_ns_; }  // for the sources
@@ -365,6 +369,11 @@ private:
         (void)stop_source_.request_stop();
         for (unsigned i = 0; i != crew_.table().size(); ++i) (void)crew_.table()[i]->ready().stops.ask();
         (void)this->stops_elsewhere().ask();
+    }
+    auto all_shares() {
+        return [this](auto f) {
+            for (unsigned i = 0; i != crew_.table().size(); ++i) f(crew_.table()[i]->ready().living);
+        };
     }
     // Nothing lives and nothing comes.
     void end_the_crew() noexcept { this->stop_crews(stop_mode::drain, crew_); }
