@@ -180,7 +180,7 @@ public:
     worker_type& worker(unsigned i) { return *crew_.table()[i]; }
     const crew_type& the_crew() const { return crew_; }
     crew_type& the_crew() { return crew_; }
-    std::stop_token token() const { return stop_source_.get_token(); }
+    const std::stop_token& token() const { return token_; }
 
     // As a home, and a host.
     void resume(job<Sync>& what) noexcept override {
@@ -218,8 +218,10 @@ private:
         std::string name;
         spawned *older = nullptr, *newer = nullptr;  // by names_mutex_
 
-        spawned(co_core& p, co_options&& o)
-            : co_root<Sync>(p, o.stop ? o.stop->get_token() : p.token(), &ended_it, &cancelled_it),
+        spawned(co_core& p, co_options&& o) : spawned(p, std::move(o), p.token()) {}
+        template <class Token>
+        spawned(co_core& p, co_options&& o, Token&& t)
+            : co_root<Sync>(p, std::forward<Token>(t), &ended_it, &cancelled_it),
               pool(p),
               name(std::move(o.name)) {
             this->priority = o.priority;
@@ -260,7 +262,9 @@ private:
         token_hooks<Sync> at_its_own;
 
         stopped_apart(co_core& p, co_options&& o)
-            : spawned(p, std::move(o)), at_the_pools(p.token(), ask_for_its_end{*o.stop}), at_its_own(this->token) {
+            : spawned(p, std::move(o), o.stop->get_token()),
+              at_the_pools(p.token(), ask_for_its_end{*o.stop}),
+              at_its_own(this->token) {
             this->stops = &at_its_own.hooks();
         }
     };
@@ -382,6 +386,7 @@ private:
     const bool steals_;
     two_doors<Sync> doors_;
     std::stop_source stop_source_;
+    const std::stop_token token_ = stop_source_.get_token();
     typename Sync::mutex names_mutex_;
     spawned* named_ = nullptr;  // the newest
     typename Sync::template atomic<std::uint64_t> refused_;
