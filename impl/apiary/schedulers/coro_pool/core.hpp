@@ -15,9 +15,9 @@
 //       accepted = run + cancelled + living.
 //   I2  No job of this crew is dropped.
 // Synchronisation: front_end S1; two_doors S1; idle_set S1, S2; thread_latch; and
-//   S1  spawn, wait_for and resume from outside: fetch_sub of callers_ (release) -> the destructor (acquire). The posted
-//       coroutine may be the last, or own the pool; its end then destroys the pool while the caller still looks for a
-//       sleeper.
+//   S1  spawn, wait_for and resume from outside: fetch_sub of callers_ (release) -> the destructor (acquire). The
+//       posted coroutine may be the last, or own the pool; its end then destroys the pool while the caller still looks
+//       for a sleeper.
 // Checked by model_check/schedulers/coro_pool. Stressed by stress/schedulers/coro_pool.
 #pragma once
 
