@@ -134,5 +134,54 @@ struct two_last_ones_leave : doors_scenario<Sync> {
 };
 APIARY_CHECK(two_last_ones_leave);
 
+// Work that enters on one worker and ends on another, each with a share of its own.
+template <class Sync>
+struct shares_race_the_stop : doors_scenario<Sync> {
+    static constexpr const char* what =
+        "work enters on one worker and leaves on two while the stop sums their shares: one of the three ends the crew";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"doors.left_last", "doors.stopped_last", "two_doors.brought_a_share"};
+    using base = doors_scenario<Sync>;
+    std::array<typename two_doors<Sync>::share, 2> shares;
+    std::array<typename Sync::template cell<int>, 2> made;
+    typename Sync::template atomic<std::uint32_t> handed_over;
+
+    auto all_shares() {
+        return [this](auto f) {
+            for (auto& s : shares) f(s);
+        };
+    }
+    void before() {
+        base::before();
+        for (auto& m : made) m.write(0);
+        handed_over.store(0, std::memory_order_relaxed);
+        Sync::law(this->doors.enter(), "refused");
+    }
+    void end(const char* reached) {
+        Sync::reach(reached);
+        ++this->ends;
+        for (auto& m : made) Sync::law(m.read() == 1, "the end came before some work");
+    }
+    void thread(unsigned i) {
+        if (i == 2) {
+            if (this->doors.close(all_shares())) end("doors.stopped_last");
+            return;
+        }
+        if (i == 0) {
+            this->doors.enter_inside(shares[0]);
+            handed_over.store(1, std::memory_order_release);
+        } else {
+            Sync::spin_until(handed_over, [](std::uint32_t n) { return n == 1; });
+        }
+        made[i].write(1);
+        if (this->doors.leave(shares[i])) end("doors.left_last");
+    }
+    void after() {
+        Sync::law(this->ends == 1, "the end was not reached, or twice");
+        Sync::law(this->doors.living(all_shares()) == 0 && !this->doors.enter(), "work was accepted behind the end");
+    }
+};
+APIARY_CHECK(shares_race_the_stop);
+
 }  // namespace
 }  // namespace doors_check

@@ -43,6 +43,48 @@ TEST(two_doors, tell_the_stop_when_nothing_lives) {
     EXPECT_FALSE(d.enter());
 }
 
+TEST(two_doors, sum_the_shares_at_the_stop_and_then_count_in_one_word) {
+    two_doors<> d;
+    two_doors<>::share a, b;
+    const auto all = [&](auto f) { f(a), f(b); };
+    EXPECT_TRUE(d.enter());
+    d.enter_inside(a);
+    d.enter_inside(a);
+    EXPECT_FALSE(d.leave(b)) << "no stop";
+    EXPECT_FALSE(d.leave(b));
+    EXPECT_EQ(d.living(all), 1U);
+    EXPECT_FALSE(d.close(all)) << "one lives";
+    EXPECT_FALSE(d.close(all)) << "a second close closes nothing";
+    EXPECT_EQ(d.living(), 1U) << "the shares are empty";
+    d.enter_inside(b);
+    d.enter_inside();
+    EXPECT_EQ(d.living(), 3U);
+    EXPECT_FALSE(d.leave(a));
+    EXPECT_FALSE(d.leave());
+    EXPECT_TRUE(d.leave(b));
+    EXPECT_FALSE(d.close(all)) << "the end was told once";
+}
+
+TEST(two_doors, sum_up_to_nothing) {
+    two_doors<> d;
+    two_doors<>::share a, b;
+    const auto all = [&](auto f) { f(a), f(b); };
+    EXPECT_TRUE(d.enter());
+    EXPECT_FALSE(d.leave(b));
+    EXPECT_EQ(d.living([&](auto f) { f(b); }), 0U);
+    EXPECT_TRUE(d.close(all));
+}
+
+// The report of a scheduler that counts: a leave was seen, and the enter before it not yet.
+TEST(two_doors, never_tell_less_than_nothing) {
+    two_doors<> d;
+    two_doors<>::share a, b;
+    d.enter_inside(a);
+    EXPECT_FALSE(d.leave(b));
+    EXPECT_EQ(d.living([&](auto f) { f(b); }), 0U);
+    EXPECT_EQ(d.living([&](auto f) { f(a), f(b); }), 0U);
+}
+
 // A front end of two doors: roots from outside, each with a chain of successors.
 struct chains {
     plain_crew& c;

@@ -35,6 +35,7 @@
 #include <apiary/queues/steal_result.hpp>
 #include <apiary/schedulers/coro_pool/frame.hpp>
 #include <apiary/workers/ready_work.hpp>
+#include <apiary/workers/two_doors.hpp>
 
 namespace apiary {
 
@@ -191,6 +192,8 @@ public:
 
     // The hooks of this pool's coroutines without a stop of their own that began to wait on this worker.
     stop_hooks<Sync> stops;
+    // How many of the pool's coroutines entered on this worker, less those that left here.
+    typename two_doors<Sync>::share living;
     // Counts of its coroutines.
     tally<Sync> run, cancelled, exceptions, lost_exceptions;
 

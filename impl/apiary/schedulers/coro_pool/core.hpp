@@ -116,7 +116,7 @@ public:
         if (t.empty()) throw std::logic_error("coro_pool: spawned a task that was awaited before, or moved from");
         context* const here = own_context();
         if (here != nullptr) {
-            doors_.enter_inside();
+            doors_.enter_inside(here->living);
         } else if (!doors_.enter()) {
             refuse();
             return false;
@@ -149,7 +149,7 @@ public:
     // The first call closes the outer door. A call that cancels may follow a call that drains.
     void request_stop(co_stop how) noexcept {
         if (how == co_stop::cancel) cancel_all();
-        if (doors_.close()) end_the_crew();
+        if (doors_.close(all_shares())) end_the_crew();
     }
     bool refuses() const { return doors_.outer_is_closed(); }
 
@@ -163,7 +163,7 @@ public:
             r.lost_exceptions += c.lost_exceptions.get();
         }
         r.refused = refused_.load(std::memory_order_relaxed);
-        r.living = doors_.living();
+        r.living = doors_.living(all_shares());
         const typename Sync::lock held(names_mutex_);
         for (const spawned* s = named_; s != nullptr; s = s->newer) r.names.push_back(s->name);
         return r;
@@ -179,7 +179,7 @@ public:
     worker_type& worker(unsigned i) { return *crew_.table()[i]; }
     const crew_type& the_crew() const { return crew_; }
     crew_type& the_crew() { return crew_; }
-    std::stop_token token() const { return stop_source_.get_token(); }
+    const std::stop_token& token() const { return token_; }
 
     // As a home, and a host.
     void resume(job<Sync>& what) noexcept override {
@@ -198,9 +198,13 @@ public:
     void resume_behind(job<Sync>& what) noexcept override { post(what); }
     void wake_one() noexcept override { crew_.wake_one(); }
     bool enter() noexcept override { return doors_.enter(); }
-    void enter_inside() noexcept override { doors_.enter_inside(); }
+    void enter_inside() noexcept override {
+        context* const here = own_context();
+        here != nullptr ? doors_.enter_inside(here->living) : doors_.enter_inside();
+    }
     void leave() noexcept override {
-        if (doors_.leave()) end_the_crew();
+        context* const here = own_context();
+        if (here != nullptr ? doors_.leave(here->living) : doors_.leave()) end_the_crew();
     }
 
     std::int64_t linger_ns() const { return linger_ns_; }  // for the sources
@@ -213,8 +217,10 @@ private:
         std::string name;
         spawned *older = nullptr, *newer = nullptr;  // by names_mutex_
 
-        spawned(co_core& p, co_options&& o)
-            : co_root<Sync>(p, o.stop ? o.stop->get_token() : p.token(), &ended_it, &cancelled_it),
+        spawned(co_core& p, co_options&& o) : spawned(p, std::move(o), p.token()) {}
+        template <class Token>
+        spawned(co_core& p, co_options&& o, Token&& t)
+            : co_root<Sync>(p, std::forward<Token>(t), &ended_it, &cancelled_it),
               pool(p),
               name(std::move(o.name)) {
             this->priority = o.priority;
@@ -255,7 +261,9 @@ private:
         token_hooks<Sync> at_its_own;
 
         stopped_apart(co_core& p, co_options&& o)
-            : spawned(p, std::move(o)), at_the_pools(p.token(), ask_for_its_end{*o.stop}), at_its_own(this->token) {
+            : spawned(p, std::move(o), o.stop->get_token()),
+              at_the_pools(p.token(), ask_for_its_end{*o.stop}),
+              at_its_own(this->token) {
             this->stops = &at_its_own.hooks();
         }
     };
@@ -365,6 +373,11 @@ private:
         for (unsigned i = 0; i != crew_.table().size(); ++i) (void)crew_.table()[i]->ready().stops.ask();
         (void)this->stops_elsewhere().ask();
     }
+    auto all_shares() {
+        return [this](auto f) {
+            for (unsigned i = 0; i != crew_.table().size(); ++i) f(crew_.table()[i]->ready().living);
+        };
+    }
     // Nothing lives and nothing comes.
     void end_the_crew() noexcept { this->stop_crews(stop_mode::drain, crew_); }
 
@@ -372,6 +385,7 @@ private:
     const bool steals_;
     two_doors<Sync> doors_;
     std::stop_source stop_source_;
+    const std::stop_token token_ = stop_source_.get_token();
     typename Sync::mutex names_mutex_;
     spawned* named_ = nullptr;  // the newest
     typename Sync::template atomic<std::uint64_t> refused_;

@@ -106,15 +106,21 @@ private:
 template <class Sync>
 struct co_root {
     const typename Sync::template cell<co_host<Sync>*> host;  // a cell: a checker sees a read that comes too late
-    std::stop_token token;
+    const std::stop_token its_own;  // or none
+    // A reference: each copy of the pool's would change a count that all roots share.
+    const std::stop_token& token;
     stop_hooks<Sync>* stops = nullptr;  // those that the token asks; null: the workers', which the pool asks
     void (*ended)(co_root&) noexcept;   // the frame is gone; the outcome is there
     void (*cancelled)(co_root&, std::exception_ptr) noexcept;  // it never began
     co_priority priority;
 
-    co_root(co_host<Sync>& h, std::stop_token t, void (*e)(co_root&) noexcept,
+    // With a token that outlives it, such as the pool's, or with one of its own.
+    co_root(co_host<Sync>& h, const std::stop_token& t, void (*e)(co_root&) noexcept,
             void (*c)(co_root&, std::exception_ptr) noexcept, co_priority p = co_priority::normal)
-        : host(&h), token(std::move(t)), ended(e), cancelled(c), priority(p) {}
+        : host(&h), token(t), ended(e), cancelled(c), priority(p) {}
+    co_root(co_host<Sync>& h, std::stop_token&& t, void (*e)(co_root&) noexcept,
+            void (*c)(co_root&, std::exception_ptr) noexcept, co_priority p = co_priority::normal)
+        : host(&h), its_own(std::move(t)), token(its_own), ended(e), cancelled(c), priority(p) {}
 };
 
 template <class Sync>

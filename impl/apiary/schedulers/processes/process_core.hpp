@@ -43,7 +43,7 @@ public:
 
     process_counters counters() const {
         process_counters c = base::books_.counters();
-        c.living = base::doors_.living();
+        c.living = base::living();
         const worker_counters all = base::crew_.counters();
         c.runs = all.run;
         c.stolen = all.stolen;

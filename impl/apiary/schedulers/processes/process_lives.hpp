@@ -64,7 +64,7 @@ public:
     }
     // Refuses spawns from outside, and tells nobody.
     void close_the_door() {
-        if (doors_.close()) end_crew();
+        if (doors_.close(all_shares())) end_crew();
     }
     // After request_stop: from now on a process that comes to a worker ends without a step, and spawns nothing more.
     void force() {
@@ -112,7 +112,7 @@ public:
     }
     void let_go(held_call<Sync>& c) {
         books_.let_go(c);
-        leave();
+        leave(nullptr);
     }
 
 protected:
@@ -129,7 +129,7 @@ protected:
                           payload&& input, pid parent, bool watched = false) {
         if (body == nullptr) return {{}, spawn_error::no_process};
         if (here != nullptr)
-            doors_.enter_inside();  // the process that runs there lives
+            doors_.enter_inside(here->sources().living());  // the process that runs there lives
         else if (!doors_.enter())
             return {{}, spawn_error::stopping};
         place* p = nullptr;
@@ -143,7 +143,7 @@ protected:
             told.error = spawn_error::no_place;
             if (at_phase(base::forcing)) told.error = spawn_error::stopping;
             if (told.thrown != nullptr) told.error = spawn_error::failed;
-            leave();
+            leave(here);
             return told;
         }
         p->body = std::move(body);
@@ -167,7 +167,7 @@ protected:
             (void)close_mailbox(*p, here, process_end::refused);
             p->empty();
             base::table_.release(p, spare(here));
-            leave();
+            leave(here);
             told.id = {};
             return told;
         }
@@ -199,13 +199,14 @@ protected:
         p.empty();
         if (!at_phase(base::running)) books_.ended(id, how, lost);
         base::table_.release(&p, spare(&w));
-        leave();
+        leave(&w);
     }
 
     // Nothing lives, and nothing ever will. The workers end, and the threads that wait for it.
     void end_crew() { base::stop_crews(stop_mode::drain, base::crew_, waiting_); }
 
-    two_doors<Sync> doors_;
+    // How many processes live: a hint.
+    std::uint64_t living() const { return doors_.living(all_shares()); }
 
 private:
     // A thread that waits for the end.
@@ -222,11 +223,16 @@ private:
         }
     };
 
+    auto all_shares() const {
+        return [this](auto f) {
+            for (unsigned i = 0; i != base::crew_.table().size(); ++i) f(base::crew_.table()[i]->sources().living());
+        };
+    }
     static fifo_list<job<Sync>>* spare(worker_type* here) {
         return here == nullptr ? nullptr : &here->sources().spare_places();
     }
-    void leave() {
-        if (doors_.leave()) end_crew();
+    void leave(worker_type* here) {
+        if (here != nullptr ? doors_.leave(here->sources().living()) : doors_.leave()) end_crew();
     }
     // Closes the mailbox, buries the messages in it, and tells the end to the processes that wait for it, for an
     // answer or for room. Runs after close and destructor, so that they find closed what the process held. Returns
@@ -288,6 +294,7 @@ private:
         worker_type* const here = base::current();
         base::table_.each([this, here](place& p) { (void)base::queued(p.word.cancel_any(), p, here); });
     }
+    two_doors<Sync> doors_;
     waiting_threads waiting_;  // for the end
 };
 

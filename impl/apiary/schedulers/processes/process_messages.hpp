@@ -87,6 +87,7 @@ protected:
         if (to.node() != 0) [[unlikely]]
             return type == event_type::message ? relay(sender, to, std::forward<T>(data)) : send_answer::no_such_process;
         place* const p = base::table_.find(to.place());
+        if (p != nullptr) p->word.asks_to_push();
         if (p == nullptr || !p->word.looks_alive(to.generation())) return base::refusal(p, to);
         node* const n = blocks::make(type, sender.value, yield_error::none, std::forward<T>(data));
         n->what.call = call;

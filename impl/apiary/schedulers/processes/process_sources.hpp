@@ -18,6 +18,7 @@
 #include <apiary/tasks/job.hpp>
 #include <apiary/timers/timer_heap.hpp>
 #include <apiary/workers/no_sources.hpp>
+#include <apiary/workers/two_doors.hpp>
 
 namespace apiary {
 
@@ -58,6 +59,8 @@ public:
         self().crew().wake_one_soon();
         return true;
     }
+    // How many processes entered on this worker, less those that ended here.
+    typename two_doors<sync>::share& living() { return living_; }
     fifo_list<job<sync>>& spare_places() { return spare_; }
     std::vector<basic_command<sync>>& commands() { return commands_; }
 
@@ -120,6 +123,7 @@ private:
     }
 
     typename sync::template atomic<std::uint64_t> running_;
+    typename two_doors<sync>::share living_;
     timer_heap<sleeping, sync> timers_;
     fifo_list<job<sync>> spare_;                 // free places of the table
     std::vector<basic_command<sync>> commands_;  // of the step that runs

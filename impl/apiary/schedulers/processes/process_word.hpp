@@ -27,8 +27,8 @@
 //   open             -         -         -         -         -         ready
 //   *: told to exactly one caller, who puts the process into a queue. -: nobody may.
 //
-// Threads.   push, cancel, cancel_any, looks_alive, state: any. start, settle, finish: the holder. open: the owner
-//            of a place that is complete.
+// Threads.   push, cancel, cancel_any, asks_to_push, looks_alive, state: any. start, settle, finish: the holder. open:
+//            the owner of a place that is complete.
 // Progress.  start, finish, open: wait-free. push, cancel, settle: lock-free.
 // Order.     The events of one sender come out in the order it pushed them.
 // Memory.    Nobody holds a place: a push that comes late finds another generation in the word, and
@@ -144,6 +144,10 @@ public:
     // Begins the next process of this place, whose holder is the caller. Precondition: the word is complete, and the
     // generation was never here.
     void open(word generation) { word_.store(of(generation) | of(process_state::ready), std::memory_order_relaxed); }
+
+    // Before a look that a push will follow. The look alone would fetch the line as a copy, and the push would then
+    // wait a second time, until the copies of others are gone.
+    void asks_to_push() const { Sync::prefetch_to_write(&word_); }
 
     // Hints.
     bool looks_alive(word generation) const {
