@@ -134,7 +134,7 @@ command parse(int argc, const char* const* argv) {
     on("--brief", o.brief,
        "without --budget: a third of the executions where a search does not end by itself, which are 60000 of relacy's "
        "and 100000 of explorer's; of relacy's a twelfth where the explorer exhausts the same check. A "
-       "failure's shorter story is looked for in a twentieth of the executions");
+       "failure's shorter story is looked for in 500 executions of each bound, not 100000");
     number("--bound", o.bound, 0U, std::numeric_limits<unsigned>::max(), "preemptions (bound), depth (pct)");
     const CLI::Option* const bounds =
         read("--bounds", bound, o.bounds,

@@ -256,7 +256,7 @@ struct running {
 search_options to_shorten(search_options o, unsigned preemptions) {
     o.mode = search_mode::bound;
     o.bound = preemptions;
-    o.max_executions = o.brief ? 5'000 : 100'000;
+    o.max_executions = o.brief ? 500 : 100'000;
     o.max_seconds = 3;
     o.shard = 0, o.shards = 1;
     return o;
