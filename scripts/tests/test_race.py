@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import io
 import json
+import time
 import unittest
 from collections import Counter
 from pathlib import Path
@@ -461,6 +462,42 @@ class Order(unittest.TestCase):
 
         self.assertEqual(len(seeds(False)), 6)
         self.assertEqual(seeds(True), seeds(False))
+
+    def sharpened(self, most: int, noise: dict[str, float], **more) -> rounds.Race:
+        """A race of two free points, of which the runs of one producer have this noise by arm."""
+        plan = dataclasses.replace(plans.plan("smoke"), points=(points.throughput(1), points.throughput(2)), rounds=10,
+                                   most_rounds=most, batches=1)
+        one = subjects.Subject("hive", "1", "c++", "", Path("x"), ("post_throughput",))
+        arms = [subjects.Arm(one, role, Path("x"), label)
+                for role, label in (("candidate", "hive"), ("aa", "hive-aa"), ("peer", "tokio"))]
+
+        def measure(_race, point, arm, batch, number, _order, seed, _plan, padding):
+            wide = noise.get(arm.label, 0.0) if dict(point.params)["producers"] == "1" and number <= 12 else 0.0
+            figure = 100.0 * (1 + (wide if number % 2 else -wide) + 0.001 * (number % 3))
+            return {"status": "ok", "flags": "", "subject": arm.label, "batch": str(batch), "round": str(number),
+                    "ns_per_op": str(figure), "role": arm.role} | point.columns, [], False
+
+        with mock.patch.object(rounds, "measure", measure):
+            race = rounds.Race(plan, arms, 2, 7, "", "", "", Path("x"), **more)
+            rounds.run_batch(race, 1, lambda *_: None)
+        return race
+
+    def test_further_rounds_go_to_the_points_whose_own_pair_is_wide(self) -> None:
+        race = self.sharpened(20, {"hive-aa": 0.2})
+        runs = Counter((row["scenario_params"], row["subject"]) for row in race.rows)
+        first, second = (point.params_text for point in race.plan.points)
+        self.assertEqual({runs[second, name] for name in ("hive", "hive-aa", "tokio")}, {10})
+        self.assertEqual({runs[first, name] for name in ("hive", "hive-aa", "tokio")}, {race.rounds_done[1]})
+        self.assertGreater(race.rounds_done[1], 10)
+        self.assertLessEqual(race.rounds_done[1], 20)
+
+    def test_what_a_peer_shows_brings_no_round_and_neither_does_a_plan_without_more(self) -> None:
+        self.assertEqual(self.sharpened(20, {"tokio": 0.2}).rounds_done, {1: 10})
+        self.assertEqual(self.sharpened(0, {"hive-aa": 0.2}).rounds_done, {1: 10})
+
+    def test_no_further_round_begins_after_the_limit(self) -> None:
+        race = self.sharpened(20, {"hive-aa": 0.2}, deadline=time.monotonic() + 0.0)
+        self.assertLessEqual(race.rounds_done[1], 11)
 
     def test_placement_binds_to_one_cpu(self) -> None:
         self.assertEqual(len(rounds.affinity("one_cpu")), 1)

@@ -140,7 +140,7 @@ class Race(TreeCase):
         plain = " ".join(text.split())
         for words in (
             " points, 5 % at ", " hive beside its own copy: ", " equal; half of a 95 % interval is ", "seen at 2 of 2 points, called REGRESSED at 2",
-            "Time of hive over that of each peer. Faster and slower: the whole 95 % interval lies beyond the margin",
+            "Time of hive over that of each peer. Faster, slower: the whole 95 % interval is beyond the controls' margin",
             "| hive against | faster | slower | unresolved |", "| onetbb | 0 | ", "**Where hive loses:** ", ", the worst: `", "] of onetbb",
             "**To repeat it:** `scripts/apiary race --no-build", "rounds: 10", "Bold: slower; in parentheses: undecided.",
             "Source: not verified: ", f"(results/{folder.name}/summary.md)",
@@ -268,22 +268,19 @@ class Race(TreeCase):
 
     def test_the_first_line_says_which_try_it_is(self) -> None:
         """Of the same plan, programs and source: another number of rounds is another plan, and changed source another batch."""
-        first = self.folder("--rounds", "10").name
+        first = self.folder("--rounds", "6").name
         again = "--plan", str(self.root / "build" / "plan.toml"), *(word for name in self.named for word in ("--subject", name))
-        for words in (("--rounds", "5"), ("--rounds", "10"), ("--rounds", "10")):
+        for words in (("--rounds", "5"), ("--rounds", "6"), ("--rounds", "6")):
             self.assertEqual(self.race(*again, *words).returncode, 0)
         other, second, third = sorted(path for path in (self.root / "results").iterdir() if path.name != first)
         before = [repo.read_json(path / "env.json")["race"]["earlier"] for path in (other, second, third)]
         self.assertEqual(before, [[], [first], [first, second.name]])
         page = (third / "report.html").read_text()
-        code, err, text = self.splice(third)
-        self.assertEqual(code, 0, err)
-        line = " ".join(text.partition("<!-- race -->")[2].split())
-        self.assertIn(f"Try 3 of this plan on this source, after {first}, {second.name}.", line)
-        self.assertIn("Try 3 of this plan", (third / "summary.md").read_text().split("\n\n")[2])
+        self.assertIn(f"Try 3 of this plan on this source, after {first}, {second.name}.",
+                      (third / "summary.md").read_text().split("\n\n")[2])
         self.assertLess(page.index("Try 3 of this plan"), page.index("<section"))
         (self.root / "impl" / "apiary" / "new.hpp").write_text("// another source\n")
-        self.assertEqual(self.race(*again, "--rounds", "10").returncode, 0)
+        self.assertEqual(self.race(*again, "--rounds", "6").returncode, 0)
         newest = max((self.root / "results").iterdir())
         self.assertEqual(repo.read_json(newest / "env.json")["race"]["earlier"], [])
 

@@ -195,7 +195,10 @@ def workers_line(rows: list[dict[str, str]]) -> str:
 def rounds_line(race: dict) -> str:
     """How many rounds there were, and why not as many as planned."""
     done, planned = race.get("rounds_of_batches") or [race.get("rounds") or 0], race.get("rounds_planned") or 0
-    text = f"rounds: {' and '.join(map(str, done))}" + (" (a batch each)" if len(done) > 1 else "")
+    whole = [min(number, planned) if race.get("most_rounds") else number for number in done]
+    text = f"rounds: {' and '.join(map(str, whole))}" + (" (a batch each)" if len(done) > 1 else "")
+    if max(done, default=0) > max(whole, default=0):
+        text += f", up to {max(done)} where a copy's pair could not tell {100 * comparing.COARSE:.0f} %"
     if min(done, default=0) < planned and race.get("limit_s"):
         text += f" of {planned} planned for each batch, because none beyond the least begins after {duration(race['limit_s'])}"
     return text + f"; blocks of {race['block_ms']} ms" if "block_ms" in race else text

@@ -31,7 +31,7 @@ SIZES = {  # what every plan has of its own or as in USUAL
     "controls": toml_file.flag, "gates": toml_file.flag,
 }
 KINDS = SIZES | {
-    "what": toml_file.text, "takes": toml_file.text, "subjects": toml_file.names('["hive", "tokio"]', 0),
+    "most_rounds": toml_file.whole(), "what": toml_file.text, "takes": toml_file.text, "subjects": toml_file.names('["hive", "tokio"]', 0),
     "limit_minutes": toml_file.above_zero(MOST_MINUTES), "points_of": toml_file.text, "brief": toml_file.flag,
     "point": toml_file.tables('{ scenario = "successor" }', 0),
 }
@@ -137,6 +137,7 @@ class Plan:
     takes: str = ""  # how long, in words
     subjects: tuple[str, ...] = ()  # raced unless --subject says otherwise; empty: all that are built
     limit: float | None = None  # seconds after which no round beyond least_rounds begins
+    most_rounds: int = 0  # of a batch: those beyond `rounds` go to the points that cannot tell a tenth yet (sharpening.py)
 
 
 # ----------------------------------------------------------------------------------------------------- reading
@@ -150,7 +151,7 @@ def read(path: Path, above: tuple[str, ...] = ()) -> Plan:
     name = path.stem if ours else path.name
     limit = 60 * told["limit_minutes"] if "limit_minutes" in told else None
     usual = {} if ours and path.stem == USUAL else {key: getattr(plan(USUAL), key) for key in SIZES if key != "least_rounds"}
-    said = usual | {key: told[key] for key in (*SIZES, "subjects", "what", "takes") if key in told}
+    said = usual | {key: told[key] for key in (*SIZES, "most_rounds", "subjects", "what", "takes") if key in told}
     said.setdefault("least_rounds", 1 if limit else said.get("rounds"))
     for key, kind in SIZES.items():
         if said.get(key) is None:
@@ -260,5 +261,5 @@ def narrowed(
     least = count if rounds and not minutes else min(count, chosen.least_rounds)
     return dataclasses.replace(
         chosen, points=tuple(known[label] for label in wanted or known), rounds=count, least_rounds=least, limit=limit,
-        block_ms=block_ms or chosen.block_ms,
+        block_ms=block_ms or chosen.block_ms, most_rounds=0 if rounds else chosen.most_rounds,
     )

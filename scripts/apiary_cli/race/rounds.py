@@ -20,7 +20,7 @@ from typing import Callable, Iterator
 from ..base import proc, stats
 from ..base.errors import Stopped
 from ..base.say import warn
-from . import disturbance, histogram, planfile, quota, row_checks, subjects, tables
+from . import disturbance, histogram, planfile, quota, row_checks, sharpening, subjects, tables
 from .eta import Eta
 from .metrics import unit_of
 from .plans import Plan, Point
@@ -295,6 +295,28 @@ def run_batch(race: Race, batch: int, progress: Callable[[int, str], None]) -> N
             race.rounds_done[batch] = number
             if race.keep:
                 race.keep()
+    if race.rounds_done.get(batch, 0) >= race.plan.rounds:
+        sharpen(race, batch, earlier, progress)
+
+
+def sharpen(race: Race, batch: int, earlier: int, progress: Callable[[int, str], None]) -> None:
+    """Further rounds, of the points alone that cannot tell a tenth yet, while there is time."""
+    for number in range(race.rounds_done[batch] + 1, race.plan.most_rounds + 1):
+        points = sharpening.blunt(race, batch)
+        rng = random.Random(f"{race.seed} {batch} {number}")
+        rng.shuffle(points)
+        for point in points:
+            for run in range(1, point.times + 1):
+                seed, padding = rng.randrange(1, 2**31), PADDING_STEP * rng.randrange(PADDING_STEPS)
+                pair = (earlier + number - 1) * point.times + run
+                run_point(race, point, batch, pair, seed, padding, functools.partial(progress, number))
+        if not points:
+            break
+        race.rounds_done[batch] = number
+        if race.keep:
+            race.keep()
+        if not in_time(race, 0.0):
+            break
 
 
 def unsupported_rows(race: Race, batch: int) -> list[dict[str, str]]:

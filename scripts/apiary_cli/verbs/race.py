@@ -315,6 +315,7 @@ def describe(race: rounds.Race, plan: plans.Plan, command: str, wrong: list[str]
         "plan": plan.name,
         "rounds": max(race.rounds_done.values(), default=0),
         "rounds_planned": plan.rounds,
+        "most_rounds": plan.most_rounds,
         "rounds_of_batches": [race.rounds_done[batch] for batch in sorted(race.rounds_done)],
         "limit_s": plan.limit,
         "batches": len(race.rounds_done),

@@ -1,0 +1,43 @@
+"""Further rounds for points that could not tell a tenth yet, by a rule that is fixed beforehand: by the width of a program's own
+A/A pair alone, never by a ratio to another program. So no round is added because of what it might show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..base import stats
+from .plans import Point
+
+if TYPE_CHECKING:
+    from .rounds import Race
+
+MARK = 0.10
+
+
+def told_by(half_width: float) -> float:
+    """The least difference that a pair of this half-width lets a point tell, if its estimate were 1."""
+    return (1 + max(stats.LEAST_MARGIN, 2 * half_width)) * (1 + half_width) - 1
+
+
+def width(rows: list[dict[str, str]], point: Point, name: str) -> float | None:
+    """Half of the interval of this program's A/A pair at a point; None where there are too few pairs to say."""
+    values: dict[str, dict[str, float]] = {name: {}, f"{name}-aa": {}}
+    for row in rows:
+        if row["subject"] in values and row["status"] == "ok" and (value := point.metric.value(row)):
+            values[row["subject"]][row["round"]] = value
+    one, copy = values.values()
+    pairs = [(copy[number], one[number]) for number in one if number in copy]
+    return stats.estimate(pairs).half_width if len(pairs) >= stats.LEAST_PAIRS else None
+
+
+def blunt(race: Race, batch: int) -> list[Point]:
+    """The points of this batch at which some program's own pair is too wide to tell a tenth."""
+    copied = [arm.label.removesuffix("-aa") for arm in race.arms if arm.role == "aa"]
+    out = []
+    for point in race.plan.points:
+        rows = [row for row in race.rows if row["batch"] == str(batch)
+                and (row["scenario"], row["scenario_params"], row["placement"]) == point.key]
+        widths = [width(rows, point, name) for name in copied]
+        if any(told_by(found) > MARK for found in widths if found is not None):
+            out.append(point)
+    return out
