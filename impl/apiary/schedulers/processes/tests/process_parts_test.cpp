@@ -248,6 +248,7 @@ TEST(growing_set, has_what_was_added_whether_there_are_few_or_many) {
         std::set<std::uint64_t> seen;
         all.each([&](std::uint64_t i) { EXPECT_TRUE(seen.insert(i).second); });
         EXPECT_EQ(seen.size(), n);
+        EXPECT_FALSE(all.empty());
         EXPECT_EQ(all.find(n), nullptr);
         ASSERT_NE(all.find(n - 1), nullptr);
         EXPECT_EQ(*all.find(n - 1), n - 1);
@@ -349,6 +350,19 @@ TEST(process_place, looks_at_a_few_watchers_for_each_that_comes) {
     EXPECT_LT(looks, 10 * all);
 }
 
+TEST(process_place, needs_no_memory_to_forget_what_it_never_noted) {
+    process_place p;
+    const pid other = pid::of(1, 1);
+    for (const auto type : {apiary::event_type::unwatch, apiary::event_type::unlink, apiary::event_type::linked_end}) {
+        events come, unsorted;
+        add_event(come, type, other);
+        come.each([&p](const apiary::event& e) { p.take_back(e); });
+        (void)p.sort(come, unsorted, [] {}, [](pid) { return true; });
+    }
+    EXPECT_FALSE(p.pay({other, 1}));
+    EXPECT_FALSE(p.has_more());
+}
+
 TEST(process_place, keeps_the_count_of_a_bound_for_a_sender_that_comes_late) {
     process_place p;
     p.generation = 1;
@@ -367,6 +381,47 @@ TEST(mailbox_bound, has_at_most_the_largest_limit_and_its_policy) {
         EXPECT_EQ(b.limit().most, apiary::mailbox_limit::largest);
         EXPECT_EQ(b.limit().then, then);
         EXPECT_EQ(b.count(3), 0U);
+    }
+}
+
+TEST(mailbox_bound, counts_for_its_own_generation_alone) {
+    apiary::mailbox_bound<real_sync> b;
+    b.open(3, {.most = 2});
+    apiary::when_full then{};
+    EXPECT_EQ(b.take(3, then), apiary::bound_answer::taken);
+    EXPECT_EQ(b.take(2, then), apiary::bound_answer::gone);
+    EXPECT_FALSE(b.take_beyond(2));
+    b.give_back(2, 1);
+    EXPECT_EQ(b.count(2), 0U);
+    EXPECT_EQ(b.count(3), 1U);
+}
+
+TEST(event_list, destroys_what_it_has) {
+    const auto held = std::make_shared<int>(0);
+    {
+        events list;
+        list.append(apiary::event_blocks<real_sync>::make(apiary::event_type::message, 0, apiary::yield_error::none, held));
+        EXPECT_EQ(held.use_count(), 2);
+    }
+    EXPECT_EQ(held.use_count(), 1);
+}
+
+// The block that was given back last is the next that is given out.
+TEST(event_blocks, give_their_memory_back_also_when_the_data_throw) {
+    if constexpr (apiary::recycles_memory<real_sync>) {
+        struct throws {
+            throws() = default;
+            throws(const throws&) { throw 1; }
+        };
+        const auto make = [](const auto& data) {
+            auto* const n = apiary::event_blocks<real_sync>::make(apiary::event_type::message, 0, apiary::yield_error::none, data);
+            apiary::event_blocks<real_sync>::release(n);
+            return reinterpret_cast<std::uintptr_t>(n);
+        };
+        const std::uintptr_t block = make(0);
+        EXPECT_EQ(make(0), block);
+        EXPECT_THROW((void)make(throws()), int);
+        EXPECT_EQ(make(0), block);
     }
 }
 

@@ -3,6 +3,8 @@
 #include <apiary/schedulers/processes/process_config.hpp>
 
 #include <array>
+#include <cstddef>
+#include <span>
 
 #include <gtest/gtest.h>
 
@@ -18,25 +20,28 @@ struct task : job<real_sync> {
 constexpr auto no_room = [](auto&) { return false; };
 
 TEST(process_ready, those_in_the_queue_are_in_front_and_those_that_came_meanwhile_are_not) {
-    ready r;
-    std::array<task, 3> others;
-    task first, second, late;
-    EXPECT_FALSE(r.put_behind(&first)) << "nobody is in front";
-    for (task& t : others) ASSERT_TRUE(r.push(&t, no_room));
-    ASSERT_TRUE(r.put_behind(&first));
-    ASSERT_TRUE(r.push(&late, no_room));
-    ASSERT_TRUE(r.put_behind(&second));
-    for (task& t : others) {
-        EXPECT_TRUE(r.take_behind().empty());
-        EXPECT_EQ(r.next_in_front(), &t);
+    for (const std::size_t in_front : {1U, 2U, 3U}) {
+        ready r;
+        std::array<task, 3> all;
+        const std::span<task> others(all.data(), in_front);
+        task first, second, late;
+        EXPECT_FALSE(r.put_behind(&first)) << "nobody is in front";
+        for (task& t : others) ASSERT_TRUE(r.push(&t, no_room));
+        ASSERT_TRUE(r.put_behind(&first));
+        ASSERT_TRUE(r.push(&late, no_room));
+        ASSERT_TRUE(r.put_behind(&second));
+        for (task& t : others) {
+            EXPECT_TRUE(r.take_behind().empty());
+            EXPECT_EQ(r.next_in_front(), &t);
+        }
+        auto behind = r.take_behind();
+        EXPECT_EQ(behind.pop_front(), &first);
+        EXPECT_EQ(behind.pop_front(), &second);
+        EXPECT_TRUE(behind.empty());
+        EXPECT_EQ(r.next_in_front(), nullptr);
+        EXPECT_EQ(r.in_deque(), 1U);
+        EXPECT_FALSE(r.deque_looks_empty()) << "the late one";
     }
-    auto behind = r.take_behind();
-    EXPECT_EQ(behind.pop_front(), &first);
-    EXPECT_EQ(behind.pop_front(), &second);
-    EXPECT_TRUE(behind.empty());
-    EXPECT_EQ(r.next_in_front(), nullptr);
-    EXPECT_EQ(r.in_deque(), 1U);
-    EXPECT_FALSE(r.deque_looks_empty()) << "the late one";
 }
 
 TEST(process_ready, a_thief_takes_what_is_kept_back_when_there_is_nothing_else) {

@@ -145,11 +145,15 @@ TEST(process_links, an_unlink_takes_back_what_its_sender_has_made_and_has_seen) 
     links.taken_back(other, 0);
     EXPECT_EQ(links.find(other), nullptr);
     links.taken_back(other, 0);  // there is none
+    links.made(other, 5);
+    links.taken_back(other, 3);  // of a link that this end has taken back meanwhile
+    EXPECT_EQ(links.find(other), nullptr);
     const std::uint32_t old = links.make(other);
     EXPECT_TRUE(links.erase(other));
     EXPECT_FALSE(links.erase(other));
     const std::uint32_t name = links.make(other);
     links.made(other, 6);
+    EXPECT_EQ(links.find(other)->theirs, 6U);
     links.taken_back(other, old);
     ASSERT_NE(links.find(other), nullptr) << "the other has not seen the new one";
     EXPECT_EQ(links.find(other)->theirs, 0U);
@@ -484,6 +488,23 @@ TEST(processes_look, nobody_looks_for_stalled_steps_when_nobody_is_to_be_told) {
     go = true;
 }
 
+TEST(processes_look, a_stall_of_a_nanosecond_is_looked_for_and_one_of_none_is_not) {
+    for (const std::int64_t ns : {0, 1}) {
+        std::atomic<int> told = 0;
+        std::atomic<bool> go = false;
+        processes all({.workers = 1, .stall_ns = ns, .on_stall = [&](const stalled_step&) { ++told; }});
+        (void)all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+            wait_for([&] { return go.load(); });
+            out.finish();
+        }));
+        if (ns != 0) wait_for([&] { return told != 0; });
+        while (all.stalled(5'000'000).empty()) {
+        }
+        EXPECT_EQ(told != 0, ns != 0);
+        go = true;
+    }
+}
+
 struct traced : real_sync {
     using process_trace = event_trace;
 };
@@ -508,6 +529,7 @@ TEST(processes_look, writes_what_its_workers_did_when_its_policy_is_traced) {
     all.write_trace(text);
     EXPECT_NE(text.str().find("process worker 0"), std::string::npos);
     EXPECT_NE(text.str().find("\"name\":\"task\""), std::string::npos);
+    EXPECT_NE(text.str().find("\"tid\":1"), std::string::npos) << "0 is no track of a worker's";
 }
 
 TEST(processes_look, refuses_a_negative_stall) {

@@ -508,10 +508,11 @@ TEST(no_memory_processes, a_look_that_could_not_be_answered_says_so) {
     t.turns();
     apiary::process_view seen;
     std::thread looks([&] { seen = t.all.look(p, 3'600'000'000'000); });
-    while (t.state(p) == apiary::process_state::blocked) std::this_thread::yield();
+    while (t.all.crew().pool().looks_empty()) std::this_thread::yield();
     EXPECT_TRUE(without_the_nth(1, [&] { EXPECT_TRUE(t.turn()); }));
     looks.join();
     EXPECT_TRUE(seen.lives);
+    EXPECT_EQ(seen.state, apiary::process_state::blocked);
     EXPECT_FALSE(seen.told);
     EXPECT_TRUE(seen.calls.empty());
 }
@@ -555,6 +556,38 @@ TEST(no_memory_processes, a_routine_that_cannot_keep_a_message_ends_and_the_mess
         EXPECT_EQ(got, failed ? 0 : 3);
         return failed;
     });
+}
+
+// Two messages more lie in it than are taken, so it never is empty. What is taken is forgotten.
+TEST(no_memory_processes, a_routine_needs_no_more_memory_however_many_messages_it_has_taken) {
+    for (const bool chooses : {false, true}) {
+        turned t;
+        const auto is = [](int n) { return [n](event& e) { return *e.data.get<int>() == n; }; };
+        const pid p = t.spawn(apiary::as_process<heap_events>([&](routine_self& me) -> routine {
+            for (;;) {
+                (void)co_await me.receive(is(0));
+                if (chooses)
+                    (void)co_await me.receive(is(1));
+                else
+                    (void)co_await me.receive();
+            }
+        }));
+        for (int i = 0; i != 2; ++i) EXPECT_EQ(t.all.send(p, 1), send_answer::accepted);
+        const auto allocations = [&](int rounds) {
+            using apiary::detail::allocations_left;
+            constexpr std::int64_t most = 1'000'000;
+            allocations_left = most;
+            for (int i = 0; i != 2 * rounds; ++i) {
+                EXPECT_EQ(t.all.send(p, 1 - i % 2), send_answer::accepted);
+                t.turns();
+            }
+            return most - allocations_left.exchange(apiary::detail::none_fails);
+        };
+        (void)allocations(16);
+        const std::int64_t one = allocations(1);
+        EXPECT_GT(one, 0);
+        EXPECT_EQ(allocations(100), 100 * one);
+    }
 }
 
 TEST(no_memory_processes, a_completion_that_was_made_before_and_finds_nobody_is_not_forgotten) {
