@@ -399,6 +399,30 @@ struct offer_wakes_a_sleeper : pool_scenario<Sync> {
 };
 APIARY_CHECK(offer_wakes_a_sleeper);
 
+// The other way round: what was spawned before stands in the deque alone, so only the sleeper's last look finds it.
+template <class Sync>
+struct last_look_sees_the_deque : offer_wakes_a_sleeper<Sync> {
+    static constexpr const char* what =
+        "a worker is stuck until what it spawned has run, and nobody slept then: one that falls asleep now takes it";
+    static constexpr std::array must_reach{"sleeper.stayed"};
+    void before() {
+        this->pool->enter_thread(0);
+        Sync::law(this->spawn(this->opens()) && this->spawn(this->nothing()), "a worker's spawn was refused");
+        (void)this->pool->worker(0).ready().take_slot()->run();
+    }
+    void thread(unsigned i) {
+        this->pool->enter_thread(i);
+        if (i == 0) {
+            Sync::spin_until(this->gate, [](bool open) { return open; });
+            ++this->ran;
+        } else {
+            this->pool->worker(1).sleep_once();
+            Sync::law(this->pool->worker(1).turn_once(), "it stayed awake for nothing");
+        }
+    }
+};
+APIARY_CHECK(last_look_sees_the_deque);
+
 template <class Sync>
 struct sync_wait_latch : pool_scenario<Sync> {
     static constexpr const char* what =

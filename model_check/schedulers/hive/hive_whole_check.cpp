@@ -1,9 +1,13 @@
-// A whole hive, from its constructor to its destructor: run(), a compute worker that it starts, the stop, the report.
+// A whole hive, from its constructor to its destructor: run(), a compute worker that it starts, the stop, the report;
+// attaches that meet the stop; and the end of a hive that never ran.
 // Its threads are the check's (<apiary/model_check/modelled_threads.hpp>); its workers block in parkers, its tasks come
 // from the heap.
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <array>
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
 
 #include <apiary/model_check/modelled_threads.hpp>
 
@@ -54,6 +58,71 @@ struct hive_lives {
     }
 };
 APIARY_CHECK(hive_lives);
+
+// A driver in which a guest may sit; it waits as any other here.
+template <class Sync>
+struct seated : core_of<Sync, false> {
+    void host(guest_core&) {}
+};
+
+template <class Sync>
+struct hive_attach_meets_stop {
+    static constexpr const char* what =
+        "workers are attached, a guest among them, while the hive is stopped: each is refused or ends, and none throws";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"hive_whole.refused", "hive_whole.attached"};
+    struct loop {
+        static constexpr std::int64_t forever = INT64_MAX;
+        void wait(std::int64_t) {}
+        void poll() {}
+        void wake() {}
+    };
+    basic_hive<Sync, seated<Sync>, heap_storage<Sync>, parts<Sync>> h{hive_config{.parameters = small_parameters}};
+
+    void thread(unsigned i) {
+        if (i != 0) return h.request_stop();
+        bool full = false;
+        try {
+            loop l;
+            bool attached = h.attach_io_worker().has_value();
+            attached = h.attach_this_thread(l) && attached;
+            Sync::reach(attached ? "hive_whole.attached" : "hive_whole.refused");
+        } catch (const std::length_error&) {
+            full = true;
+        }
+        Sync::law(!full, "an attach that met the stop says that there is no slot");
+    }
+};
+APIARY_CHECK(hive_attach_meets_stop);
+
+template <class Sync>
+struct hive_drops_what_posts {
+    static constexpr const char* what =
+        "a hive that never ran drops tasks of both kinds, whose ends post to both and attach: all is refused";
+    static constexpr unsigned threads = 1;
+    using hive_type = basic_hive<Sync, core_of<Sync, false>, heap_storage<Sync>, parts<Sync>>;
+    struct posts_at_its_end {
+        hive_type* h;
+        explicit posts_at_its_end(hive_type& to) : h(&to) {}
+        posts_at_its_end(posts_at_its_end&& other) noexcept : h(std::exchange(other.h, nullptr)) {}
+        posts_at_its_end& operator=(posts_at_its_end&&) = delete;
+        ~posts_at_its_end() {
+            if (h == nullptr) return;
+            Sync::law(!h->post_micro([] {}) && !h->post_compute([] {}) && !h->attach_io_worker(),
+                      "a hive that ends took a post or a worker in");
+        }
+        void operator()() const {}
+    };
+
+    void thread(unsigned) {
+        typename Sync::template scoped<hive_type> on_stack(
+            hive_config{.compute_workers = 1, .parameters = small_parameters});
+        hive_type& h = *on_stack;
+        Sync::law(h.post_micro(posts_at_its_end(h)) && h.post_compute(posts_at_its_end(h)),
+                  "a post before the end was refused");
+    }
+};
+APIARY_CHECK(hive_drops_what_posts);
 
 }  // namespace
 }  // namespace hive_whole_check

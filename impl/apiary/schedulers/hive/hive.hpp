@@ -85,12 +85,12 @@ public:
     // Throws std::invalid_argument if a number of workers or a parameter is out of range, and std::system_error if a
     // worker's event loop cannot be made.
     explicit basic_hive(const hive_config& config)
-        : core_(in_range("hive", config.io_workers, 1U, max_workers, "io_workers"),
-                in_range("hive", config.compute_workers, 0U, max_workers, "compute_workers"),
-                valid("hive", config.parameters), config.on_exception),
-          io_slice_ns_(config.compute_workers == 0
+        : io_slice_ns_(config.compute_workers == 0
                            ? 0
-                           : in_range<std::int64_t>("hive", config.io_slice_ns, 0, INT64_MAX, "io_slice_ns")) {
+                           : in_range<std::int64_t>("hive", config.io_slice_ns, 0, INT64_MAX, "io_slice_ns")),
+          core_(in_range("hive", config.io_workers, 1U, max_workers, "io_workers"),
+                in_range("hive", config.compute_workers, 0U, max_workers, "compute_workers"),
+                valid("hive", config.parameters), config.on_exception) {
         refused_.store(0, std::memory_order_relaxed);
     }
     ~basic_hive() {
@@ -586,7 +586,6 @@ private:
         }
     }
 
-    core_type core_;
     typename Sync::template atomic<std::uint64_t> refused_;
 
     enum class phase { fresh, running, ended, over };
@@ -602,6 +601,8 @@ private:
     std::array<bool, max_workers> is_guest_{};
     unsigned guests_ = 0;
     typename Sync::condvar no_guests_;
+    // The last one, so that its end is the first: what it drops may post and attach, for which it needs the others.
+    core_type core_;
 };
 
 using hive = basic_hive<real_sync, epoll_driver, pooled_storage<>>;

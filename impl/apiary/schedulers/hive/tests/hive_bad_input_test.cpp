@@ -114,7 +114,10 @@ TEST(bad_input, a_hive_that_is_destroyed_by_its_own_task_ends_the_program) {
             {
                 auto h = std::make_unique<hive>(apiary::hive_config{.io_workers = 2, .compute_workers = 1});
                 const auto ends_it = [&] {
-                    if (compute) h->request_stop();
+                    if (compute) {
+                        h->request_stop();
+                        std::this_thread::sleep_for(20ms);  // run() waits for this thread by now
+                    }
                     h.reset();
                 };
                 (void)(compute ? h->post_compute(ends_it) : h->post_to_worker(1, ends_it));

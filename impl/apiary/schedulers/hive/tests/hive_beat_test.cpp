@@ -11,6 +11,7 @@
 #include <functional>
 #include <mutex>
 #include <span>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -174,17 +175,44 @@ TEST_F(beat, a_timer_waits_for_the_clock_and_not_for_time_to_pass) {
     EXPECT_EQ(h.clock().now_ns(), 3'600'000'000'001);
 }
 
-// Always the first two workers.
-struct first_two {
-    explicit first_two(std::uint64_t) {}
-    std::uint32_t below(std::uint32_t) { return 0; }
+// Always the first two workers, or the last two of three; keeps what it was asked for.
+struct same_two {
+    explicit same_two(std::uint64_t) {}
+    std::uint32_t below(std::uint32_t n) {
+        asked.push_back(n);
+        return answer;
+    }
+    static inline thread_local std::vector<std::uint32_t> asked;
+    static inline std::uint32_t answer = 0;
+};
+struct full_trace : apiary::event_trace {
+    std::size_t left_out() const { return 3; }
 };
 struct scripted_parts : apiary::hive_parts<real_sync> {
-    using random = first_two;
+    using random = same_two;
+    using trace = full_trace;
 };
+using scripted_hive = apiary::basic_hive<real_sync, apiary::epoll_driver, apiary::pooled_storage<>, scripted_parts>;
+
+TEST(post_delayed, goes_to_the_main_worker_when_both_that_it_draws_are_detached) {
+    scripted_hive h({.io_workers = 3});
+    for (const unsigned worker : {1U, 2U}) EXPECT_EQ(h.detach_io_worker(worker), apiary::detach_result::detached);
+    same_two::answer = 1;
+    same_two::asked.clear();
+    int ran = 0;
+    EXPECT_TRUE(h.post_delayed([&ran] { ++ran; }, 0ns));
+    same_two::answer = 0;
+    EXPECT_EQ(same_two::asked, (std::vector<std::uint32_t>{3, 2})) << "each pair can be drawn";
+    h.request_stop();
+    h.run();
+    EXPECT_EQ(ran, 1);
+    std::ostringstream out;
+    h.write_trace(out);
+    EXPECT_NE(out.str().find("\"left_out\":9}"), std::string::npos) << "three of each worker: " << out.str();
+}
 
 TEST(post_delayed, takes_of_two_random_workers_the_one_with_fewer_timers) {
-    apiary::basic_hive<real_sync, apiary::epoll_driver, apiary::pooled_storage<>, scripted_parts> h({.io_workers = 3});
+    scripted_hive h({.io_workers = 3});
     std::thread t([&h] { h.run(); });
     std::atomic<int> ran{0};
     ASSERT_TRUE(h.post_to_worker(0, [&] {

@@ -36,6 +36,7 @@ public:
     static constexpr std::int64_t forever = INT64_MAX;
 
     void wait(std::int64_t deadline_ns) {
+        called();
         std::unique_lock held(mutex_);
         if (throws_in_wait) throw std::runtime_error("wait");
         if (deadline_ns != forever) ++deadlines;
@@ -51,6 +52,7 @@ public:
         if (tells_in_wait) tell(held);
     }
     void poll() {
+        called();
         std::unique_lock held(mutex_);
         tell(held);
     }
@@ -72,9 +74,17 @@ public:
 
     std::atomic<bool> blocked = false, throws_in_wait = false;
     std::atomic<int> deadlines = 0, wakes = 0;
+    std::atomic<int> calls = 0;            // of wait and poll
+    std::atomic<int> calls_elsewhere = 0;  // by another thread than that of the first
     bool tells_in_wait = false;
 
 private:
+    void called() {
+        ++calls;
+        std::thread::id none{};
+        const std::thread::id here = std::this_thread::get_id();
+        if (!caller_.compare_exchange_strong(none, here) && none != here) ++calls_elsewhere;
+    }
     void tell(std::unique_lock<std::mutex>& held) {
         while (!events_.empty()) {
             const auto f = std::move(events_.front());
@@ -89,6 +99,7 @@ private:
     std::condition_variable changed_;
     std::deque<std::function<void()>> events_;
     bool woken_ = false;
+    std::atomic<std::thread::id> caller_{};
 };
 static_assert(apiary::worker_driver<ui_loop>);
 
@@ -119,12 +130,16 @@ struct ui_beside {
 
 TEST(hive_guest, posts_to_it_run_on_its_thread_and_its_own_events_are_told_there) {
     running_hive r({.io_workers = 2});
+    const std::int64_t usual_slice = apiary::time_slice::of_this_thread();
     ui_beside ui(r.h);
     EXPECT_EQ(r.h.io_workers(), 3U);
     std::atomic<int> ran{0};
     std::array<std::thread::id, 3> on;
     ui.loop.wait_until_blocked();
-    ASSERT_TRUE(r.h.post_to_worker(ui.worker(), [&] { on[0] = std::this_thread::get_id(), ++ran; }));
+    ASSERT_TRUE(r.h.post_to_worker(ui.worker(), [&] {
+        EXPECT_EQ(apiary::time_slice::of_this_thread(), usual_slice) << "its thread keeps it";
+        on[0] = std::this_thread::get_id(), ++ran;
+    }));
     wait_for(ran, 1);
     ui.loop.wait_until_blocked();
     ui.loop.event([&] {
@@ -264,6 +279,7 @@ TEST(hive_guest, what_leaves_the_call_of_told_ends_it_before_it_begins) {
                                                   throw std::runtime_error("told");
                                               }),
                  std::runtime_error);
+    EXPECT_EQ(loop.calls, 0);
     wait_for(ran, 1);
     EXPECT_EQ(r.h.io_workers(), 1U);
     r.stop();
@@ -310,8 +326,40 @@ TEST(hive_guest, attached_before_run_it_runs_at_once_and_run_gives_it_no_second_
             ++ran;
         }));
     wait_for(ran, 22);
+    std::this_thread::sleep_for(5ms);  // a second thread would look for work by now
     h.request_stop();
     main_worker.join();
+    EXPECT_EQ(ui.loop.calls_elsewhere, 0);
+}
+
+TEST(hive_guest, a_worker_that_takes_the_place_of_one_that_left_before_run_is_started_by_run) {
+    hive h({});
+    ui_loop loop;
+    EXPECT_TRUE(h.attach_this_thread(
+        loop, [&h](unsigned id) { EXPECT_EQ(h.detach_io_worker(id), detach_result::detached); }));
+    const unsigned next = *h.attach_io_worker();
+    EXPECT_EQ(next % 512, 1U);
+    ASSERT_TRUE(h.post_to_worker(next, [&h] { h.request_stop(); }));
+    h.run();
+    EXPECT_EQ(h.report().run, 1U);
+}
+
+TEST(hive_guest, says_when_no_slot_is_left) {
+    hive h({.io_workers = 280});
+    ui_loop loop;
+    EXPECT_THROW((void)h.attach_this_thread(loop), std::length_error);
+}
+
+// Before run(), too, where no phase tells of it.
+TEST(hive_guest, a_hive_that_is_destroyed_within_it_ends_the_program) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(
+        {
+            auto h = std::make_unique<hive>(apiary::hive_config{});
+            ui_loop loop;
+            (void)h->attach_this_thread(loop, [&h](unsigned) { h.reset(); });
+        },
+        "destroyed before run");
 }
 
 TEST(hive_guest, a_task_may_not_become_one_and_no_source_is_watched_there) {
@@ -328,8 +376,34 @@ TEST(hive_guest, a_task_may_not_become_one_and_no_source_is_watched_there) {
         EXPECT_EQ(r.h.watch(in), apiary::watch_result::wrong_backend);
         ++ran;
     }));
-    wait_for(ran, 1);
+    ASSERT_TRUE(r.h.post_to_worker(0, [&] {
+        ui_loop other;
+        EXPECT_THROW((void)r.h.attach_this_thread(other), std::logic_error);
+        ++ran;
+    }));
+    wait_for(ran, 2);
     r.stop();
+}
+
+TEST(hive_guest, a_thread_is_one_of_two_hives_and_of_neither_twice) {
+    running_hive r({}), second({});
+    ui_loop loop;
+    loop.tells_in_wait = true;
+    std::atomic<int> left{0};
+    std::thread ui([&] { EXPECT_TRUE(r.h.attach_this_thread(loop)); });
+    loop.wait_until_blocked();
+    loop.event([&] {
+        ui_loop inner;
+        EXPECT_TRUE(second.h.attach_this_thread(inner, [&](unsigned id) {
+            ui_loop third;
+            EXPECT_THROW((void)r.h.attach_this_thread(third), std::logic_error);
+            EXPECT_EQ(second.h.detach_io_worker(id), detach_result::detached);
+        }));
+        ++left;
+    });
+    wait_for(left, 1);
+    r.stop();
+    ui.join();
 }
 
 // There `current` is empty, so that a post goes to the pool; the thread is a worker of the hive all the same.

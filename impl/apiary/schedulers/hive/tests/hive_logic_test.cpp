@@ -313,6 +313,21 @@ TEST_F(logic, what_a_worker_never_ran_is_destroyed_with_it) {
     EXPECT_EQ(token.use_count(), 1);
 }
 
+TEST_F(logic, what_a_worker_had_taken_in_is_destroyed_with_it) {
+    const auto token = std::make_shared<int>(0);
+    {
+        core_type h(1, 0, {.local_budget = 1});
+        auto& worker = *h.io()[0];
+        for (int i = 0; i < 3; ++i) ASSERT_TRUE(h.post_to(0, storage::make([token] {})));
+        task_type* timer = storage::make([token] {});
+        timer->deadline_ns = 5000;
+        ASSERT_TRUE(worker.sources().post_delayed(timer));
+        EXPECT_TRUE(worker.turn_once()) << "a turn with one task is no empty one";
+        EXPECT_EQ(token.use_count(), 4) << "one ran; two are private, and the timer is not due";
+    }
+    EXPECT_EQ(token.use_count(), 1);
+}
+
 // ----- Leaving and stopping -----
 
 TEST_F(logic, a_worker_that_leaves_hands_over_the_oldest_first) {
@@ -334,6 +349,7 @@ TEST_F(logic, a_worker_on_which_no_post_counts_leaves_without_a_wake) {
     ASSERT_EQ(h.detach_io(1), detach_result::detached);
     h.io()[1]->run();
     EXPECT_EQ(h.io()[2]->driver().wakes(), 0U);
+    EXPECT_TRUE(log.empty()) << "what is in the pool is for those that stay";
 }
 
 TEST_F(logic, a_timer_that_the_main_worker_refuses_is_dropped_and_not_lost) {
@@ -386,6 +402,16 @@ TEST_F(logic, the_latest_timer_is_in_the_books) {
     EXPECT_EQ(c.timers_fired, 3U);
     EXPECT_EQ(c.timer_lateness_ns, 300U + 100U + 50U);
     EXPECT_EQ(c.timer_lateness_max_ns, 300U);
+}
+
+TEST_F(logic, a_timer_is_in_the_books_before_it_runs) {
+    core_type h(1, 0, {});
+    h.clock().set(1000);
+    task_type* timer = doing("timer", [&] { EXPECT_EQ(h.io()[0]->counters().timers_fired, 1U); });
+    timer->deadline_ns = 700;
+    ASSERT_TRUE(h.post_to(0, timer));
+    EXPECT_TRUE(h.io()[0]->turn_once());
+    EXPECT_EQ(log, words{"timer"});
 }
 
 TEST_F(logic, cancelled_timers_are_swept_when_the_heap_has_grown_to_twice_what_was_left) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include <apiary/testing/replaced_new.hpp>
+#include <apiary/testing/stepped_hive.hpp>
 
 namespace {
 
@@ -262,6 +263,40 @@ TEST(throws, a_number_that_is_no_descriptors_is_refused_without_memory) {
     EXPECT_EQ(answer, apiary::watch_result::bad_descriptor);
 }
 
+struct without_memory : testing::Test, apiary::still_script {
+    std::unique_ptr<core_type> h = std::make_unique<core_type>(2U, 0U, apiary::hive_parameters{});
+    auto& mail(unsigned worker) { return h->io()[worker]->sources().mail().inbox; }
+};
+
+TEST_F(without_memory, a_timer_that_was_accepted_comes_in_again_until_it_is_due) {
+    h->clock().set(1000);
+    for (const std::int64_t deadline : {1000, 1001}) {
+        ASSERT_TRUE(h->post_to(1, noting("timer", deadline)));
+        allocations_left = 0;
+        h->io()[1]->sources().collect();
+        ASSERT_EQ(allocations_left, -1);
+        EXPECT_EQ(mail(1).looks_empty(), deadline == 1000) << deadline;
+        EXPECT_TRUE(mail(0).looks_empty());
+    }
+    h->clock().set(1001);
+    while (h->io()[1]->turn_once()) continue;
+    EXPECT_EQ(log.size(), 2U);
+}
+
+TEST_F(without_memory, a_timer_of_a_worker_that_leaves_goes_to_the_main_worker_or_is_dropped) {
+    for (const bool main_worker_left : {false, true}) {
+        ASSERT_TRUE(h->post_to(1, noting("timer", 5000)));
+        if (main_worker_left) (void)mail(0).close();  // as at the end of its life
+        allocations_left = 0;
+        EXPECT_TRUE(h->io()[1]->sources().hand_over_timed());
+        ASSERT_EQ(allocations_left, -1);
+        EXPECT_EQ(mail(0).looks_empty(), main_worker_left);
+        EXPECT_EQ(h->io()[1]->counters().discarded, main_worker_left ? 1U : 0U);
+        h = std::make_unique<core_type>(2U, 0U, apiary::hive_parameters{});
+    }
+    EXPECT_TRUE(log.empty());
+}
+
 TEST(throws, a_run_that_cannot_start_a_thread_accounts_for_every_task) {
     for (int threads = 0; threads < 3; ++threads) {
         hive h({.io_workers = 3, .compute_workers = 1});
@@ -270,10 +305,14 @@ TEST(throws, a_run_that_cannot_start_a_thread_accounts_for_every_task) {
         ASSERT_TRUE(h.post_micro([token] {}));
         ASSERT_TRUE(h.post_compute([token] {}));
         ASSERT_TRUE(h.post_delayed([token] {}, 1h));
+        int answered = 0;
+        std::shared_ptr<int> attaches(token.get(), [&h, &answered](int*) { answered += !h.attach_io_worker(); });
+        ASSERT_TRUE(h.post_to_worker(0, [last = std::move(attaches)] {}));  // dropped where nothing is held
         allocations_left = threads;
         EXPECT_THROW(h.run(), std::bad_alloc);
         allocations_left = -1;
-        EXPECT_EQ(h.report().run + h.report().discarded, 6U) << threads << " threads were started";
+        EXPECT_EQ(answered, 1);
+        EXPECT_EQ(h.report().run + h.report().discarded, 7U) << threads << " threads were started";
         EXPECT_EQ(token.use_count(), 1);
         EXPECT_FALSE(h.post_micro([] {}));
         EXPECT_FALSE(h.attach_io_worker());

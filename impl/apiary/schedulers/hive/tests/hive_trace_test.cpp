@@ -9,6 +9,7 @@
 #include <iomanip>
 #include <locale>
 #include <sstream>
+#include <streambuf>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -112,6 +113,30 @@ TEST(hive_trace, is_json_also_in_a_stream_that_writes_numbers_for_people) {
     dressed.str({});
     dressed << 1000;
     EXPECT_EQ(dressed.str(), "0x3e8") << "it is left as it was";
+}
+
+TEST(hive_trace, is_json_also_where_the_program_writes_numbers_for_people) {
+    apiary::traced_hive h({});
+    ASSERT_TRUE(h.post_micro([&h] { h.request_stop(); }));
+    h.run();
+    std::ostringstream plain, other;
+    h.write_trace(plain);
+    const std::locale before = std::locale::global(std::locale(std::locale::classic(), new thousands_apart));
+    h.write_trace(other);
+    std::locale::global(before);
+    EXPECT_EQ(other.str(), plain.str());
+    EXPECT_EQ(count(plain.str(), R"("left_out":0})"), 1U);
+}
+
+TEST(hive_trace, says_that_the_stream_is_full) {
+    apiary::traced_hive h({});
+    h.request_stop();
+    h.run();
+    struct full final : std::streambuf {
+    } takes_nothing;
+    std::ostream out(&takes_nothing);
+    h.write_trace(out);
+    EXPECT_FALSE(out.good());
 }
 
 TEST(hive_trace, shows_the_compute_workers_beside_the_io_workers) {
