@@ -308,7 +308,7 @@ private:
         const double took = f.seconds;
         bool without_stale = f.told.stale_reads == 0, without_early = f.told.early_ends == 0;
         const auto look = [&](const wanted& w, bool& found) {
-            const double begin = seconds_now(), limit = took < 0.15 ? 0.3 : took > 2.5 ? 5 : took * 2;
+            const double begin = seconds_now(), limit = took < 0.5 ? 1 : took > 2.5 ? 5 : took * 2;
             const std::uint64_t most = runs < 50 ? 200 : runs * 4;
             for (std::uint64_t i = 0; i < most && !found && seconds_now() - begin < limit; ++i) {
                 outcome o;

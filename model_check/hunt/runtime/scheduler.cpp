@@ -175,10 +175,13 @@ thread& scheduler::pick(thread& me, bool stays) {
             return chosen.runnable && !chosen.ended ? chosen : *usual;
         }
         wake_due();
-        if (next_deadline_ != forever && next_deadline_ > now) now = next_deadline_;
         bool woken = false;
         for (thread* t : threads) woken |= t->runnable;
-        if (woken || next_deadline_ != forever) continue;
+        if (woken) continue;
+        if (next_deadline_ != forever) {  // and no further: a thread that was just woken may end what waits for longer
+            if (next_deadline_ > now) now = next_deadline_;
+            continue;
+        }
         if (on_files_ != 0 && (has_children || tries < 20)) {  // another process may write
             look_at_files(100);
             continue;

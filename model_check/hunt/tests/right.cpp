@@ -190,6 +190,22 @@ void spins_for_a_sleeper() {
     while (!over) std::this_thread::yield();
 }
 
+// When every thread waits, time goes on to the next deadline, and no further.
+void an_hour_beside_moments() {
+    std::mutex m;
+    std::condition_variable ended;
+    bool ends = false;
+    std::jthread waits([&] {
+        std::unique_lock l(m);
+        const bool told = ended.wait_for(l, std::chrono::hours(1), [&] { return ends; });
+        assert(told);
+    });
+    for (int i = 0; i < 20; ++i) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    const std::lock_guard l(m);
+    ends = true;
+    ended.notify_one();
+}
+
 // One sleeps for long, and another waits for a little by the clock: it is over first.
 void short_wait_beside_a_long_one() {
     std::atomic<bool> over{false};
@@ -366,6 +382,7 @@ const small_program right_programs[] = {
     {"turns", turns},
     {"spins_for_a_sleeper", spins_for_a_sleeper},
     {"short_wait_beside_a_long_one", short_wait_beside_a_long_one},
+    {"an_hour_beside_moments", an_hour_beside_moments},
     {"dekker_seq_cst", dekker<std::memory_order_seq_cst, false>},
     {"dekker_fences", dekker<relaxed, true>},
     {"passing_by_fences", passing_by_fences},
