@@ -66,7 +66,7 @@ public:
         events_.push_back(std::move(f));
         changed_.notify_all();
     }
-    // A wait finds it. An event() may come too late: `blocked` is set for a moment by a wait that was woken before it began.
+    // A wait finds it. An event() may be too late for that: a wait that was woken before it began is over at once.
     void event_of_a_wait(std::function<void()> f) {
         for (;; std::this_thread::yield()) {
             const std::lock_guard held(mutex_);
