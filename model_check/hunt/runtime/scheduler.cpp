@@ -207,6 +207,16 @@ void scheduler::all_spin() {
     if (now >= next_deadline_) wake_due(true);
 }
 
+// Each thread that runs has come back to a state of its own since the quiet became long.
+bool scheduler::is_livelock(thread& t, std::uintptr_t place) {
+    if (quiet_ == most_quiet + 1)
+        for (thread* one : threads) one->again.forget();
+    if (!t.again.at(place)) return false;
+    for (const thread* one : threads)
+        if (one->runnable && !one->ended && !one->again.found()) return false;
+    return true;
+}
+
 void scheduler::draw_anew(std::uintptr_t object, thread& but) {
     for (thread* t : threads)
         if (t->next_object == object && t != &but) t->priority = drawn_priority();
@@ -229,8 +239,8 @@ void scheduler::point(thread& t, const char* what, std::uintptr_t place, std::ui
         tell_threads();
         found(ending::cut);
     }
-    if (++quiet_ > most_quiet && next_deadline_ == forever && on_files_ == 0) {
-        say("livelock: for %lu operations no thread has changed anything\n", most_quiet);
+    if (++quiet_ > most_quiet && next_deadline_ == forever && on_files_ == 0 && is_livelock(t, place)) {
+        say("livelock: for %lu operations no thread has changed anything, and each that runs is where it was before\n", most_quiet);
         tell_threads();
         found(ending::livelock);
     }

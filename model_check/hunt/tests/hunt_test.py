@@ -127,6 +127,14 @@ class Wrong(unittest.TestCase):
                                       capture_output=True, text=True).stdout
                 self.assertIn(name, told)
 
+    def test_a_livelock_is_one_where_each_thread_comes_back_to_where_it_was(self) -> None:
+        for name in ("spins_for_ever", "wait_for_each_other"):
+            for how in ("random", "bursts", "pct", "pos"):
+                with self.subTest(program=name, strategy=how):
+                    self.assertEqual(hunt(["hunted_small", name], runs=1, quiet=5_000, strategy=how, least=0)["kind"], "livelock")
+        seen = hunt(["hunted_small", "polls_for_long"], runs=8, quiet=5_000)
+        self.assertEqual((seen["exit"], seen["summary"][0], seen["summary"][4]), (0, "8", "0"), seen)
+
     def test_a_block_is_used_after_its_end(self) -> None:
         kinds = {hunt(["hunted_small", "after_free"], first=first, runs=100)["kind"] for first in range(1, 400, 50)}
         self.assertIn("use after free", kinds)

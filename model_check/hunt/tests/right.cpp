@@ -190,6 +190,16 @@ void spins_for_a_sleeper() {
     while (!over) std::this_thread::yield();
 }
 
+// It polls many times, which ends by a count, as a consumer of a test does after its producers have ended.
+void polls_for_long() {
+    std::atomic<int> x{0};
+    std::jthread a([&] {
+        int found = 0;
+        for (int i = 0; i < 30'000; ++i) found += x.load(relaxed);
+        assert(found == 0);
+    });
+}
+
 // When every thread waits, time goes on to the next deadline, and no further.
 void an_hour_beside_moments() {
     std::mutex m;
@@ -382,6 +392,7 @@ const small_program right_programs[] = {
     {"turns", turns},
     {"spins_for_a_sleeper", spins_for_a_sleeper},
     {"short_wait_beside_a_long_one", short_wait_beside_a_long_one},
+    {"polls_for_long", polls_for_long},
     {"an_hour_beside_moments", an_hour_beside_moments},
     {"dekker_seq_cst", dekker<std::memory_order_seq_cst, false>},
     {"dekker_fences", dekker<relaxed, true>},

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cassert>
 #include <chrono>
@@ -146,6 +147,20 @@ void spins_for_ever() {
     });
 }
 
+// Two wait for each other, one by longer and longer pauses.
+void wait_for_each_other() {
+    std::atomic<int> x{0}, y{0};
+    std::jthread a([&] {
+        for (int pause = 1; x.load() == 0; pause = std::min(pause * 2, 64))
+            for (int i = 0; i < pause; ++i) (void)y.load();
+        y = 1;
+    });
+    std::jthread b([&] {
+        while (y.load() == 0) std::this_thread::yield();
+        x = 1;
+    });
+}
+
 void after_free() {
     std::atomic<int*> p{new int(1)};
     std::jthread a([&] { delete p.load(); });
@@ -269,6 +284,7 @@ const small_program wrong_programs[] = {
     {"lost_wake", lost_wake},
     {"lost_wake_amid_others", lost_wake_amid_others},
     {"spins_for_ever", spins_for_ever},
+    {"wait_for_each_other", wait_for_each_other},
     {"after_free", after_free},
     {"freed_twice", freed_twice},
     {"one_too_far", one_too_far},
