@@ -88,7 +88,7 @@ public:
 
     // Before an operation that others can see. May switch.
     void point(thread& t, const char* what, std::uintptr_t place, std::uintptr_t address = 0);
-    void changed(thread& t) { quiet_ = 0, looked_at_clock_ = false, t.idle = 0; }
+    void changed(thread& t) { quiet_ = 0, ++changes_, looked_at_clock_ = false, t.idle = 0; }
     void looked_at_clock(std::uint64_t for_a_look) { now += for_a_look, looked_at_clock_ = true; }
     void yields(thread& t);
     // Draws, each of them a decision: once in n; whether to look back past the newest store; and how many of n to go back.
@@ -124,18 +124,19 @@ private:
     void take_baton(thread& t);
     void make_runnable(thread& t);
     void wake_due(bool only_spinning = false);
-    void all_spin();
-    bool is_livelock(thread& t, std::uintptr_t place);
+    void all_spin(thread& t, std::uintptr_t place);
+    bool all_repeat(thread& t, std::uintptr_t place);
     bool look_at_files(int milliseconds);
     std::int64_t drawn_priority() { return static_cast<std::int64_t>(random.next() >> 2); }
     void draw_anew(std::uintptr_t object, thread& but);
     void fall(thread& t) { t.priority = --lowest_; }
 
-    static constexpr std::uint64_t longest_turn = 5'000, spinning = 5'000;
+    static constexpr std::uint64_t longest_turn = 5'000, spinning = 5'000, long_spinning = 200'000;
     static constexpr std::uint64_t between_steps = 1'000, least_step = 1'000;
 
     std::uint64_t next_deadline_ = forever;
     std::uint64_t quiet_ = 0;       // operations since any thread last changed anything
+    std::uint64_t changes_ = 0, repeat_since_ = 0;
     bool looked_at_clock_ = false;  // and whether one has looked at it meanwhile
     thread* exits_ = nullptr;  // its kernel thread is not gone yet
     thread* last_ran_ = nullptr;
