@@ -71,6 +71,7 @@ WRONG = {
     "needs_an_odd_time": ("Aborted", "an odd time", 3000, "in_time"),
     "unlocks_what_another_has": ("misuse", "neither", 1, "does not own it"),
     "cancels": ("refused", "neither", 1, "not supported: pthread_cancel"),
+    "forks_and_starts_a_thread": ("refused", "neither", 1, "not supported: a thread in a child that the program forked"),
     "mixes_sizes": ("refused", "neither", 1, "atomics of different sizes"),
     "semaphore": ("deadlock", "a stale read", 20_000, "futex wait"),
 }

@@ -1,5 +1,6 @@
 // Programs in which something is wrong. hunt_test.py says what a hunt must say of each.
 #include <pthread.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -147,6 +148,17 @@ void spins_for_ever() {
     });
 }
 
+void forks_and_starts_a_thread() {
+    const pid_t child = fork();
+    if (child == 0) {
+        std::jthread a([] {});
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    assert(status == 0);
+}
+
 // Two wait for each other, one by longer and longer pauses.
 void wait_for_each_other() {
     std::atomic<int> x{0}, y{0};
@@ -284,6 +296,7 @@ const small_program wrong_programs[] = {
     {"lost_wake", lost_wake},
     {"lost_wake_amid_others", lost_wake_amid_others},
     {"spins_for_ever", spins_for_ever},
+    {"forks_and_starts_a_thread", forks_and_starts_a_thread},
     {"wait_for_each_other", wait_for_each_other},
     {"after_free", after_free},
     {"freed_twice", freed_twice},
