@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 import unittest
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from unittest import mock
 
 from apiary_cli.verify import hunting
 
@@ -40,6 +43,12 @@ with open(asked["out"], "w") as out:
         print("row", 1, 0, "store", "ab12345", "0", 3, "2a", "", sep="\\t", file=out)
         print("row", 2, 1, "load", "ab12345", "0", 2, "0", "an older store", sep="\\t", file=out)
         print("needs\\ta stale read", file=out)
+    if "reach" in asked:
+        place = format(int(os.environ["PLACE"]), "x")
+        print("site", place, "lock", 7, "met" if "fifo" in " ".join(words) else "never together", "never waited", sep="\\t", file=out)
+        print("site", place, "load", 9, "never together", "", sep="\\t", file=out)
+        print("reach", 5, 4, 3, 2, 1, 0, 8, 0, sep="\\t", file=out)
+        print("knob\\tof 8 blocks that were freed none was used again", file=out)
     runs, cuts, accesses = 7, 7 if "ends_never" in words else 0, 0 if "blind" in words else 5
     print("summary", runs, 0.5, 90, 3, cuts, int(bad), accesses, sep="\\t", file=out)
 sys.exit(1 if bad or "replay" in asked else 0)
@@ -49,6 +58,14 @@ sys.exit(1 if bad or "replay" in asked else 0)
 class Hunt(TreeCase):
     def program(self, names: str = "", text: str = PROGRAM) -> Path:
         return fakes.script(self.root / "some_test", text.format(python=sys.executable, names=names))
+
+    @contextlib.contextmanager
+    def tools(self, **texts: str):
+        """These come before those of the machine."""
+        for name, text in texts.items():
+            fakes.script(self.root / "tools" / name, text)
+        with mock.patch.dict(os.environ, PATH=f"{self.root / 'tools'}:{os.environ['PATH']}"):
+            yield
 
     def hunt(self, *words: str):
         return apiary(self.root, "hunt", "--jobs", "1", "--time", "1s", *words)
@@ -131,6 +148,31 @@ add_test(unbuilt "{folder}/nothing")
         self.assertIn("queue.fifo", page)
         done = self.hunt("--sarif", str(self.root), "--", str(program))
         self.assertEqual((done.returncode, "cannot be written" in done.stderr), (2, True), done.stderr)
+
+    def test_what_was_reached(self) -> None:
+        addr2line = """#!/bin/sh\nfor address in "$@"; do case $address in 0x*) echo "$address: take(int) at /x/queue.hpp:7";; esac; done\n"""
+        with self.tools(addr2line=addr2line), mock.patch.dict(os.environ, PLACE="4096"):
+            done = self.hunt("--reach", "--json", str(self.root / "told.json"), "--jobs", "4", "--", str(self.program("gtest_list_tests")))
+        self.assertRegex(done.stdout, r"queue\.fifo +4 +3 +2 +5 +1 +0 +8 +0")
+        self.assertIn("queue.fifo: of 8 blocks that were freed none was used again", done.stdout)
+        told = json.loads((self.root / "told.json").read_text())
+        self.assertEqual(told["reached"]["queue.loses"]["used_again"], 0)
+        # The lock met another in one of the two cases, and what it waits for was in neither.
+        self.assertEqual([list(one.values()) for one in told["missed"][str(self.root / "some_test")]],
+                         [["queue.hpp:7", "load", 18, "never together"], ["queue.hpp:7", "lock", 14, "never waited"]])
+
+    def test_a_debugger_at_a_step(self) -> None:
+        program = self.program()
+        seed = f"5:20/pa,1.2s3:{hunting.build_of(program)}"
+        with self.tools(gdb='#!/bin/sh\nprintf "%s|" "$APIARY_HUNT" "$@"\n'):
+            done = self.hunt("--gdb", "17", "--seed", seed, "--", str(program), "loses")
+            self.assertEqual((done.returncode, done.stdout), (0, "first=5;length=20/pa,1.2s3;strategy=portfolio;stop=17|-q|-ex|set startup-with-shell off|"
+                                                              f"-ex|break apiary_hunt_stops_here|-ex|run|--args|{program}|loses|"), done.stderr)
+            for words, told in ((["--seed", "5"], "--gdb needs the run to replay"), (["--seed", "5:20:00000000"], "the seed is of build 00000000"),
+                                (["--seed", seed, "--json", str(self.root / "x.json")], "--gdb with --json")):
+                with self.subTest(words=words):
+                    done = self.hunt("--gdb", "17", *words, "--", str(program))
+                    self.assertEqual((done.returncode, told in done.stderr), (2, True), done.stderr)
 
     def test_a_plain_program_is_silent_if_nothing_is_found(self) -> None:
         done = self.hunt("--", str(self.program()))

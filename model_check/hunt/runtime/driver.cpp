@@ -32,7 +32,7 @@ namespace {
 
 struct asked {
     double seconds = 10;
-    std::uint64_t runs = ~std::uint64_t{0}, first = 1, step = 1, length = 0, steps = 0;
+    std::uint64_t runs = ~std::uint64_t{0}, first = 1, step = 1, length = 0, steps = 0, quiet = 0;
     unsigned limit = 60;      // seconds of the machine's, for one run
     bool replay = false, least = true, reach = false;
     std::uint64_t stop = 0;   // the program itself runs the seed, with no child, and calls apiary_hunt_stops_here at this step
@@ -69,6 +69,7 @@ asked read_words(const char* text) {
             }
         }
         if (is("steps")) a.steps = number();
+        if (is("quiet")) a.quiet = number();
         if (is("limit")) a.limit = static_cast<unsigned>(number());
         if (is("replay")) a.replay = number() != 0;
         if (is("reach")) a.reach = number() != 0;
@@ -179,6 +180,7 @@ private:
             alarm(asked_.limit);
             unsetenv("APIARY_HUNT");  // what the program executes is no hunt of its own
             if (asked_.steps != 0) the_scheduler.most_steps = asked_.steps;
+            if (asked_.quiet != 0) the_scheduler.most_quiet = asked_.quiet;
             if (notes) the_scheduler.taken.note_in(log_);
             the_scheduler.begin(seed, w, length, list);
             std::snprintf(report->strategy, sizeof report->strategy, "%s", the_scheduler.plan.name());
@@ -308,7 +310,7 @@ private:
         const double took = f.seconds;
         bool without_stale = f.told.stale_reads == 0, without_early = f.told.early_ends == 0;
         const auto look = [&](const wanted& w, bool& found) {
-            const double begin = seconds_now(), limit = took < 0.15 ? 0.3 : took > 2.5 ? 5 : took * 2;
+            const double begin = seconds_now(), limit = took < 0.5 ? 1 : took > 2.5 ? 5 : took * 2;
             const std::uint64_t most = runs < 50 ? 200 : runs * 4;
             for (std::uint64_t i = 0; i < most && !found && seconds_now() - begin < limit; ++i) {
                 outcome o;

@@ -175,10 +175,13 @@ thread& scheduler::pick(thread& me, bool stays) {
             return chosen.runnable && !chosen.ended ? chosen : *usual;
         }
         wake_due();
-        if (next_deadline_ != forever && next_deadline_ > now) now = next_deadline_;
         bool woken = false;
         for (thread* t : threads) woken |= t->runnable;
-        if (woken || next_deadline_ != forever) continue;
+        if (woken) continue;
+        if (next_deadline_ != forever) {  // and no further: a thread that was just woken may end what waits for longer
+            if (next_deadline_ > now) now = next_deadline_;
+            continue;
+        }
         if (on_files_ != 0 && (has_children || tries < 20)) {  // another process may write
             look_at_files(100);
             continue;
@@ -192,16 +195,27 @@ thread& scheduler::pick(thread& me, bool stays) {
 
 // They wait for the thread that sleeps, and time goes on to its deadline. One that looks at the clock meanwhile may have a nearer
 // one of its own, which the scheduler does not know: for these time goes on in steps, each twice the one before, and they run
-// between.
-void scheduler::all_spin() {
+// between. A poll that ends by a count waits for nobody: its turn comes late.
+void scheduler::all_spin(thread& t, std::uintptr_t place) {
     if (looked_at_clock_) {
         if (quiet_ % between_steps != 0) return;
         const std::uint64_t doublings = (quiet_ - spinning) / between_steps, step = least_step << (doublings < 40 ? doublings : 40);
         now = now + step < next_deadline_ ? now + step : next_deadline_;
-    } else if (now < next_deadline_) {
+    } else if (now < next_deadline_ && (all_repeat(t, place) || quiet_ > long_spinning)) {
         now = next_deadline_;
     }
     if (now >= next_deadline_) wake_due(true);
+}
+
+// Each thread that runs has come back to a state of its own since the quiet became long.
+bool scheduler::all_repeat(thread& t, std::uintptr_t place) {
+    if (repeat_since_ != changes_)
+        for (thread* one : threads) one->again.forget();
+    repeat_since_ = changes_;
+    if (!t.again.at(place)) return false;
+    for (const thread* one : threads)
+        if (one->runnable && !one->ended && !one->again.found()) return false;
+    return true;
 }
 
 void scheduler::draw_anew(std::uintptr_t object, thread& but) {
@@ -226,8 +240,8 @@ void scheduler::point(thread& t, const char* what, std::uintptr_t place, std::ui
         tell_threads();
         found(ending::cut);
     }
-    if (++quiet_ > most_quiet && next_deadline_ == forever && on_files_ == 0) {
-        say("livelock: for %lu operations no thread has changed anything\n", most_quiet);
+    if (++quiet_ > most_quiet && next_deadline_ == forever && on_files_ == 0 && all_repeat(t, place)) {
+        say("livelock: for %lu operations no thread has changed anything, and each that runs is where it was before\n", most_quiet);
         tell_threads();
         found(ending::livelock);
     }
@@ -241,7 +255,7 @@ void scheduler::point(thread& t, const char* what, std::uintptr_t place, std::ui
             spins = true;
             turn_began_ = step;
         }
-        if (quiet_ > spinning && next_deadline_ != forever) all_spin();
+        if (quiet_ > spinning && next_deadline_ != forever) all_spin(t, place);
         if (spins && plan.patient && now >= next_deadline_) wake_due();  // a loop that polls the clock goes on, too
         switch (plan.how) {
             case schedule::quiet:

@@ -16,6 +16,7 @@
 #include "decisions.hpp"
 #include "heap.hpp"
 #include "reach.hpp"
+#include "repeats.hpp"
 #include "report.hpp"
 #include "strategy.hpp"
 #include "weak_memory.hpp"
@@ -41,6 +42,7 @@ struct thread {
     site* at = nullptr;
     std::uint32_t operations = 0;  // so far
     unsigned processors = 15;      // that it may run on, a bit each
+    repeats again;
     std::uint32_t idle = 0;  // operations since it last changed anything
     int rounds = 0;          // of the destructors of thread-specific data
     pollfd* files = nullptr;
@@ -71,7 +73,7 @@ public:
     bool active = false;        // a run is under way
     bool has_children = false;  // processes that the program forked: they may write what a thread waits for
     std::uint64_t now = 0;  // virtual nanoseconds
-    std::uint64_t most_steps = 20'000'000, stop = 0;
+    std::uint64_t most_steps = 20'000'000, most_quiet = 3'000'000, stop = 0;
     draws random;
     strategy plan;
     weak_memory memory;
@@ -86,7 +88,7 @@ public:
 
     // Before an operation that others can see. May switch.
     void point(thread& t, const char* what, std::uintptr_t place, std::uintptr_t address = 0);
-    void changed(thread& t) { quiet_ = 0, looked_at_clock_ = false, t.idle = 0; }
+    void changed(thread& t) { quiet_ = 0, ++changes_, looked_at_clock_ = false, t.idle = 0; }
     void looked_at_clock(std::uint64_t for_a_look) { now += for_a_look, looked_at_clock_ = true; }
     void yields(thread& t);
     // Draws, each of them a decision: once in n; whether to look back past the newest store; and how many of n to go back.
@@ -122,17 +124,19 @@ private:
     void take_baton(thread& t);
     void make_runnable(thread& t);
     void wake_due(bool only_spinning = false);
-    void all_spin();
+    void all_spin(thread& t, std::uintptr_t place);
+    bool all_repeat(thread& t, std::uintptr_t place);
     bool look_at_files(int milliseconds);
     std::int64_t drawn_priority() { return static_cast<std::int64_t>(random.next() >> 2); }
     void draw_anew(std::uintptr_t object, thread& but);
     void fall(thread& t) { t.priority = --lowest_; }
 
-    static constexpr std::uint64_t most_quiet = 3'000'000, longest_turn = 5'000, spinning = 5'000;
+    static constexpr std::uint64_t longest_turn = 5'000, spinning = 5'000, long_spinning = 200'000;
     static constexpr std::uint64_t between_steps = 1'000, least_step = 1'000;
 
     std::uint64_t next_deadline_ = forever;
     std::uint64_t quiet_ = 0;       // operations since any thread last changed anything
+    std::uint64_t changes_ = 0, repeat_since_ = 0;
     bool looked_at_clock_ = false;  // and whether one has looked at it meanwhile
     thread* exits_ = nullptr;  // its kernel thread is not gone yet
     thread* last_ran_ = nullptr;

@@ -64,6 +64,8 @@ pid_t vfork() noexcept { return fork(); }
 int pthread_create(pthread_t* handle, const pthread_attr_t* given, void* (*function)(void*), void* argument) {
     const call here("thread starts", CALLER);
     if (is_child) {
+        report->how = ending::refused;  // the parent may only see that the child failed
+        if (report->text[0] == '\0') say("not supported: a thread in a child that the program forked\n");
         constexpr char said[] = "apiary hunt: not supported: a thread in a child that the program forked\n";
         machine::call(SYS_write, 2, machine::word(said), sizeof said - 1);
         machine::end(3);

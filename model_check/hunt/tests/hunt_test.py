@@ -71,6 +71,7 @@ WRONG = {
     "needs_an_odd_time": ("Aborted", "an odd time", 3000, "in_time"),
     "unlocks_what_another_has": ("misuse", "neither", 1, "does not own it"),
     "cancels": ("refused", "neither", 1, "not supported: pthread_cancel"),
+    "forks_and_starts_a_thread": ("refused", "neither", 1, "not supported: a thread in a child that the program forked"),
     "mixes_sizes": ("refused", "neither", 1, "atomics of different sizes"),
     "semaphore": ("deadlock", "a stale read", 20_000, "futex wait"),
 }
@@ -126,6 +127,14 @@ class Wrong(unittest.TestCase):
                 told = subprocess.run(["addr2line", "-fCe", FOLDER / "hunted_small", *(address for _, address, *_ in places)],
                                       capture_output=True, text=True).stdout
                 self.assertIn(name, told)
+
+    def test_a_livelock_is_one_where_each_thread_comes_back_to_where_it_was(self) -> None:
+        for name in ("spins_for_ever", "wait_for_each_other"):
+            for how in ("random", "bursts", "pct", "pos"):
+                with self.subTest(program=name, strategy=how):
+                    self.assertEqual(hunt(["hunted_small", name], runs=1, quiet=5_000, strategy=how, least=0)["kind"], "livelock")
+        seen = hunt(["hunted_small", "polls_for_long"], runs=8, quiet=5_000)
+        self.assertEqual((seen["exit"], seen["summary"][0], seen["summary"][4]), (0, "8", "0"), seen)
 
     def test_a_block_is_used_after_its_end(self) -> None:
         kinds = {hunt(["hunted_small", "after_free"], first=first, runs=100)["kind"] for first in range(1, 400, 50)}

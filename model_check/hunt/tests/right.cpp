@@ -190,6 +190,50 @@ void spins_for_a_sleeper() {
     while (!over) std::this_thread::yield();
 }
 
+// It polls many times, which ends by a count, as a consumer of a test does after its producers have ended.
+void polls_for_long() {
+    std::atomic<int> x{0};
+    std::jthread a([&] {
+        int found = 0;
+        for (int i = 0; i < 30'000; ++i) found += x.load(relaxed);
+        assert(found == 0);
+    });
+}
+
+// It polls for long, and so does not wait for the one that sleeps.
+void polls_beside_an_hour() {
+    std::mutex m;
+    std::condition_variable ended;
+    bool ends = false;
+    std::jthread waits([&] {
+        std::unique_lock l(m);
+        const bool told = ended.wait_for(l, std::chrono::hours(1), [&] { return ends; });
+        assert(told);
+    });
+    std::atomic<int> x{0};
+    int found = 0;
+    for (int i = 0; i < 20'000; ++i) found += x.load(relaxed);
+    const std::lock_guard l(m);
+    ends = found == 0;
+    ended.notify_one();
+}
+
+// When every thread waits, time goes on to the next deadline, and no further.
+void an_hour_beside_moments() {
+    std::mutex m;
+    std::condition_variable ended;
+    bool ends = false;
+    std::jthread waits([&] {
+        std::unique_lock l(m);
+        const bool told = ended.wait_for(l, std::chrono::hours(1), [&] { return ends; });
+        assert(told);
+    });
+    for (int i = 0; i < 20; ++i) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    const std::lock_guard l(m);
+    ends = true;
+    ended.notify_one();
+}
+
 // One sleeps for long, and another waits for a little by the clock: it is over first.
 void short_wait_beside_a_long_one() {
     std::atomic<bool> over{false};
@@ -366,6 +410,9 @@ const small_program right_programs[] = {
     {"turns", turns},
     {"spins_for_a_sleeper", spins_for_a_sleeper},
     {"short_wait_beside_a_long_one", short_wait_beside_a_long_one},
+    {"polls_for_long", polls_for_long},
+    {"polls_beside_an_hour", polls_beside_an_hour},
+    {"an_hour_beside_moments", an_hour_beside_moments},
     {"dekker_seq_cst", dekker<std::memory_order_seq_cst, false>},
     {"dekker_fences", dekker<relaxed, true>},
     {"passing_by_fences", passing_by_fences},

@@ -51,7 +51,7 @@ KNOWN: dict[tuple[str, str], tuple[str, str]] = {
 }
 # Found, and not judged yet: neither a defect of the library nor a false alarm may be claimed.
 OPEN = {
-    ("concurrentqueue", "block_recycling|(timed_)?blocking_wrappers|exceptions|large_traits|try_dequeue_(bulk_)?threaded"), ("xenium", r"VyukovBoundedQueue\.parallel_usage"),
+    ("concurrentqueue", "block_recycling|(timed_)?blocking_wrappers|exceptions|try_dequeue_(bulk_)?threaded"), ("xenium", r"VyukovBoundedQueue\.parallel_usage"),
     ("xenium", r"KirschKFifoQueue/\d\.parallel_usage"),
 }
 

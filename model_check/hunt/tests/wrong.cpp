@@ -1,7 +1,9 @@
 // Programs in which something is wrong. hunt_test.py says what a hunt must say of each.
 #include <pthread.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cassert>
 #include <chrono>
@@ -146,6 +148,31 @@ void spins_for_ever() {
     });
 }
 
+void forks_and_starts_a_thread() {
+    const pid_t child = fork();
+    if (child == 0) {
+        std::jthread a([] {});
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    assert(status == 0);
+}
+
+// Two wait for each other, one by longer and longer pauses.
+void wait_for_each_other() {
+    std::atomic<int> x{0}, y{0};
+    std::jthread a([&] {
+        for (int pause = 1; x.load() == 0; pause = std::min(pause * 2, 64))
+            for (int i = 0; i < pause; ++i) (void)y.load();
+        y = 1;
+    });
+    std::jthread b([&] {
+        while (y.load() == 0) std::this_thread::yield();
+        x = 1;
+    });
+}
+
 void after_free() {
     std::atomic<int*> p{new int(1)};
     std::jthread a([&] { delete p.load(); });
@@ -269,6 +296,8 @@ const small_program wrong_programs[] = {
     {"lost_wake", lost_wake},
     {"lost_wake_amid_others", lost_wake_amid_others},
     {"spins_for_ever", spins_for_ever},
+    {"forks_and_starts_a_thread", forks_and_starts_a_thread},
+    {"wait_for_each_other", wait_for_each_other},
     {"after_free", after_free},
     {"freed_twice", freed_twice},
     {"one_too_far", one_too_far},

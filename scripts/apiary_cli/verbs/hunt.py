@@ -6,9 +6,12 @@ import argparse
 import os
 import re
 import shlex
+import shutil
+import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NoReturn
 
 from ..base import argument_kinds, json_result, proc, repo
 from ..base.errors import Fault, INCORRECT, USAGE
@@ -17,6 +20,7 @@ from ..report import verdict_files
 from ..report.junit import FAILED, PASSED, SKIPPED, Verdict
 from ..verify import hunt_units, hunting
 from ..verify.hunt_units import Unit
+from ..verify.reached import Reached
 
 SUMMARY = "run anybody's test program under drawn schedules and stale reads, until one fails"
 DESCRIPTION = """\
@@ -28,6 +32,7 @@ neither), the last operations of each thread, and the line that replays it.
 
   scripts/apiary hunt --time 30s -- build/tests/queue_test --gtest_filter='Queue.*'
   cd build && ../scripts/apiary hunt --time 5m -- ctest -R queue
+  scripts/apiary hunt --gdb 17 --seed 15:19/pa,0.13s1:00c0ffee -- ./queue_test --gtest_filter=queue.loses
 
 writes:  nothing, but what --json, --junit, --sarif and --html name
 takes:   as long as --time says; each case has its share
@@ -61,6 +66,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="where to begin (default 1), or SEED:LENGTH:BUILD: the run to replay")
     parser.add_argument("--strategy", default="portfolio", metavar="WORDS",
                         help="random, bursts, pct or pos; sc or weak; patient; joined by commas (default portfolio: drawn for each run)")
+    parser.add_argument("--reach", action="store_true", help="tell what two threads never did together, and the waits that none entered")
+    parser.add_argument("--gdb", type=argument_kinds.count, metavar="N", help="of a replay: a debugger, before the operation of step N of its table")
     parser.add_argument("--runs", type=argument_kinds.count, metavar="N", help="of each case at most")
     verdict_files.arguments(parser)
 
@@ -105,11 +112,25 @@ def tell_failure(unit: Unit, found: hunting.Found, strategy: str) -> dict:
             "program": str(unit.program)}
 
 
+def must_be_of_its_build(args: argparse.Namespace, program: Path) -> None:
+    if args.seed.build != (build := hunting.build_of(program)):
+        raise Fault(f"the seed is of build {args.seed.build}, and {program.name} is build {build}",
+                    "another build has other operations, so the same draws are another run", "hunt anew, or build what was hunted", USAGE)
+
+
+def debugs(args: argparse.Namespace, unit: Unit) -> NoReturn:
+    """This process becomes the debugger: the terminal and its signals are its own."""
+    must_be_of_its_build(args, unit.program)
+    if not shutil.which("gdb"):
+        raise Fault("gdb is not installed", "", "apt-get install gdb")
+    words, told = hunting.debugger(unit.program, unit.words, args.seed, args.strategy, args.gdb)
+    sys.stdout.flush()
+    os.execvpe(words[0], words, unit.environment | {"APIARY_HUNT": told})
+
+
 def replays(args: argparse.Namespace, plan: hunt_units.Plan, out: Path) -> int:
     unit = plan.units[0]
-    if args.seed.build != (build := hunting.build_of(unit.program)):
-        raise Fault(f"the seed is of build {args.seed.build}, and {unit.program.name} is build {build}",
-                    "another build has other operations, so the same draws are another run", "hunt anew, or build what was hunted", USAGE)
+    must_be_of_its_build(args, unit.program)
     asked = {"first": args.seed.first, "length": args.seed.length, "strategy": args.strategy, "replay": 1}
     one = spec(unit, out, asked, 2 * LIMIT)
     done = proc.run(one.argv, timeout=one.timeout, env=one.env)
@@ -123,10 +144,20 @@ def replays(args: argparse.Namespace, plan: hunt_units.Plan, out: Path) -> int:
 
 def run(args: argparse.Namespace) -> int:
     verdict_files.check(args)
+    if args.gdb and not args.seed.replays:
+        raise Fault("--gdb needs the run to replay", f"--seed {args.seed.first} is where a hunt begins",
+                    "take --seed SEED:LENGTH:BUILD from the line that a failure was told with", USAGE)
+    if args.gdb and args.json:
+        raise Fault("--gdb with --json", "a debugger writes no result", "leave out one of them", USAGE)
+    one = None
+    if args.seed.replays:
+        name, *words = args.command  # as the line has it: a filter names one case
+        one = Unit(Path(name).name, hunting.must_be_linked(name).resolve(), tuple(words))
+        if args.gdb:
+            debugs(args, one)
     with tempfile.TemporaryDirectory() as folder:
-        if args.seed.replays:
-            name, *words = args.command  # as the line has it: a filter names one case
-            return replays(args, hunt_units.Plan([Unit(Path(name).name, hunting.must_be_linked(name).resolve(), tuple(words))]), Path(folder) / "0")
+        if one:
+            return replays(args, hunt_units.Plan([one]), Path(folder) / "0")
         plan = hunt_units.plan(args.command)
         for program in dict.fromkeys(unit.program for unit in plan.units):
             if half := hunting.uninstrumented(program):
@@ -136,13 +167,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def specs_of(args: argparse.Namespace, units: list[Unit], folder: Path) -> list[proc.Spec]:
-    """Each unit's share of the time; where there are fewer units than processors, several processes for each."""
-    parts = -(-args.jobs // len(units))
+    """Each unit's share of the time; where there are fewer units than processors, several processes for each, but not where one is to
+    tell what it reached."""
+    parts = 1 if args.reach else -(-args.jobs // len(units))
     share = max(LEAST, args.time * args.jobs / (len(units) * parts))
     specs = []
     for unit in units:
         for part in range(parts):
             asked = {"seconds": f"{share:.3f}", "first": args.seed.first + part, "step": parts, "strategy": args.strategy}
+            if args.reach:
+                asked["reach"] = 1
             if args.runs:
                 asked["runs"] = -(-args.runs // parts)
             specs.append(spec(unit, folder / str(len(specs)), asked, share * 3 + 2 * LIMIT + 30))
@@ -150,13 +184,15 @@ def specs_of(args: argparse.Namespace, units: list[Unit], folder: Path) -> list[
 
 
 def hunts(args: argparse.Namespace, plan: hunt_units.Plan, specs: list[proc.Spec]) -> int:
-    began, failures, refused, rows = time.monotonic(), {}, {}, {}
+    began, failures, refused, rows, reached = time.monotonic(), {}, {}, {}, Reached()
     for done in counted("hunt", proc.run_many(specs, args.jobs), len(specs), lambda done: done.tag[0].name):
         unit, out = done.tag
         found = found_by(done, out)
         row = rows.setdefault(unit.name, dict.fromkeys(("runs", "cuts", "stale", "accesses"), 0) | {"seconds": 0.0})
         for key in row:
             row[key] += type(row[key])(found.summary[key])
+        if args.reach:
+            reached.add(unit.name, unit.program, found)
         if found.run.get("kind") == "refused":
             refused[unit.name] = found.text[0]
         elif found.run and unit.skipped is not None and int(found.run["status"]) == unit.skipped:
@@ -173,6 +209,10 @@ def hunts(args: argparse.Namespace, plan: hunt_units.Plan, specs: list[proc.Spec
     for test, why in plan.left_out.items():
         if test not in rows:
             say(f"not hunted: {test}: {why}")
+    if args.reach:
+        heading("what was reached")
+        say(*reached.report())
+        json_result.note(reached=reached.cases, missed={str(program): reached.missed(program) for program in reached.sites})
     json_result.note(program=str(plan.units[0].program), cases=rows, failures=list(failures.values()), refused=refused, left_out=plan.left_out)
     written = verdict_files.write(args, "hunt", f"{about} · {argument_kinds.command()}", verdicts(rows, failures, refused, plan.left_out), took)
     if written:

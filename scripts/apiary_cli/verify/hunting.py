@@ -18,6 +18,7 @@ SEED = re.compile(r"([0-9]+)(?::([0-9]+(?:/[a-z0-9.,]*)?):([0-9a-f]{8}))?")
 SHOWN_ROWS, COLUMNS = 24, 4
 ORDERS = ("relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst")
 FIELDS = ("seed", "length", "kind", "status", "steps", "switches", "stale", "early", "threads", "hash", "strategy", "run", "seconds", "base")
+REACH = ("pairs", "sites", "by_two", "met", "waits", "waited", "freed", "used_again")
 SUMMARY = ("runs", "seconds", "steps", "stale", "cuts", "failed", "accesses")
 
 
@@ -44,6 +45,9 @@ class Found:
     output: list[str] = field(default_factory=list)
     rows: list[dict] = field(default_factory=list)
     summary: dict = field(default_factory=dict)
+    sites: list[dict] = field(default_factory=list)  # these three where it was asked for what was reached
+    reach: dict = field(default_factory=dict)
+    knobs: list[str] = field(default_factory=list)
 
 
 def parse_seed(text: str) -> Seed | None:
@@ -107,6 +111,12 @@ def read(text: str) -> Found:
             found.rows.append(dict(zip(("step", "thread", "operation", "address", "place", "order", "value", "note"), rest)))
         elif kind == "summary":
             found.summary = dict(zip(SUMMARY, rest))
+        elif kind == "site":
+            found.sites.append(dict(zip(("place", "operation", "times", "state", "wait"), rest)))
+        elif kind == "reach":
+            found.reach = dict(zip(REACH, map(int, rest)))
+        elif kind == "knob":
+            found.knobs.append(rest[0])
     return found
 
 
@@ -219,3 +229,9 @@ def replay_line(program: Path, arguments: Sequence[str], found: Found, strategy:
     seed = f"{found.run['seed']}:{found.run['length']}:{build_of(program)}"
     forced = [] if strategy == "portfolio" else ["--strategy", strategy]
     return ["scripts/apiary", "hunt", "--seed", seed, *forced, "--", str(program), *arguments]
+
+
+def debugger(program: Path, arguments: Sequence[str], seed: Seed, strategy: str, step: int) -> tuple[list[str], str]:
+    """gdb, stopped before the operation of this step of the seed's run; and the runtime's words for it."""
+    words = ["gdb", "-q", "-ex", "set startup-with-shell off", "-ex", "break apiary_hunt_stops_here", "-ex", "run", "--args", str(program), *arguments]
+    return words, f"first={seed.first};length={seed.length};strategy={strategy};stop={step}"

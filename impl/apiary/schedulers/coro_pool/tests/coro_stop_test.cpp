@@ -293,7 +293,8 @@ co_task<> lets_go(std::shared_ptr<coro_pool> pool, const std::atomic<bool>& go, 
     EXPECT_TRUE(token.stop_requested());
     co_await counts(n);
 }
-co_task<> receives_nothing(apiary::channel<int>& from, std::atomic<unsigned>& n) {
+co_task<> receives_nothing(apiary::channel<int>& from, std::atomic<unsigned>& begun, std::atomic<unsigned>& n) {
+    ++begun;
     const auto got = co_await from.receive();
     if (got.how == apiary::awaited::cancelled) ++n;
 }
@@ -303,7 +304,7 @@ TEST(coro_stop, a_pool_whose_last_owner_is_its_own_coroutine_cancels_and_ends_be
     for (const unsigned workers : {1U, 3U})
         for (const bool by_its_end : {true, false}) {
             std::atomic<bool> go = false;
-            std::atomic<unsigned> n = 0;
+            std::atomic<unsigned> begun = 0, n = 0;
             apiary::channel<int> nothing_comes{1};
             // It goes with what the pool consists of.
             auto kept = std::make_shared<int>();
@@ -312,7 +313,8 @@ TEST(coro_stop, a_pool_whose_last_owner_is_its_own_coroutine_cancels_and_ends_be
                 apiary::co_config{.workers = workers, .on_exception = [kept](const std::exception_ptr&) {}});
             kept.reset();
             pool->start();
-            for (int i = 0; i != 2; ++i) ASSERT_TRUE(pool->spawn(receives_nothing(nothing_comes, n)));
+            for (int i = 0; i != 2; ++i) ASSERT_TRUE(pool->spawn(receives_nothing(nothing_comes, begun, n)));
+            while (begun != 2) std::this_thread::yield();  // what has not begun never does
             ASSERT_TRUE(pool->spawn(by_its_end ? owns(pool, go) : lets_go(pool, go, n)));
             pool.reset();
             go = true;

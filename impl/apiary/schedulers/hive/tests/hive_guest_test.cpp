@@ -68,6 +68,15 @@ public:
         events_.push_back(std::move(f));
         changed_.notify_all();
     }
+    // A wait finds it. An event() may be too late for that: a wait that was woken before it began is over at once.
+    void event_of_a_wait(std::function<void()> f) {
+        for (;; std::this_thread::yield()) {
+            const std::lock_guard held(mutex_);
+            if (!blocked) continue;
+            events_.push_back(std::move(f));
+            return changed_.notify_all();
+        }
+    }
     void wait_until_blocked() {
         while (!blocked) std::this_thread::yield();
     }
@@ -296,8 +305,7 @@ TEST(hive_guest, what_its_loop_tells_while_it_waits_posts_from_outside) {
         ++ran;
     }));
     wait_for(ran, 1);
-    ui.loop.wait_until_blocked();
-    ui.loop.event([&] {
+    ui.loop.event_of_a_wait([&] {
         EXPECT_EQ(r.h.this_worker(), std::nullopt);
         EXPECT_TRUE(r.h.post_micro([&ran] { ++ran; }));
         EXPECT_TRUE(r.h.post_to_worker(ui.worker(), [&ran] { ++ran; }));
