@@ -302,7 +302,7 @@ def run_batch(race: Race, batch: int, progress: Callable[[int, str], None]) -> N
 def sharpen(race: Race, batch: int, earlier: int, progress: Callable[[int, str], None]) -> None:
     """Further rounds, of the points alone that cannot tell a tenth yet, while there is time."""
     for number in range(race.rounds_done[batch] + 1, race.plan.most_rounds + 1):
-        points = sharpening.blunt(race, batch)
+        points = sharpening.blunt(race.rows, race.plan.points, batch)
         rng = random.Random(f"{race.seed} {batch} {number}")
         rng.shuffle(points)
         for point in points:

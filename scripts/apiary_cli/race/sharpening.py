@@ -3,13 +3,10 @@ A/A pair alone, never by a ratio to another program. So no round is added becaus
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Iterable
 
 from ..base import stats
 from .plans import Point
-
-if TYPE_CHECKING:
-    from .rounds import Race
 
 MARK = 0.10
 
@@ -30,14 +27,14 @@ def width(rows: list[dict[str, str]], point: Point, name: str) -> float | None:
     return stats.estimate(pairs).half_width if len(pairs) >= stats.LEAST_PAIRS else None
 
 
-def blunt(race: Race, batch: int) -> list[Point]:
+def blunt(rows: list[dict[str, str]], points: Iterable[Point], batch: int) -> list[Point]:
     """The points of this batch at which some program's own pair is too wide to tell a tenth."""
-    copied = [arm.label.removesuffix("-aa") for arm in race.arms if arm.role == "aa"]
     out = []
-    for point in race.plan.points:
-        rows = [row for row in race.rows if row["batch"] == str(batch)
-                and (row["scenario"], row["scenario_params"], row["placement"]) == point.key]
-        widths = [width(rows, point, name) for name in copied]
+    for point in points:
+        there = [row for row in rows if row["batch"] == str(batch)
+                 and (row["scenario"], row["scenario_params"], row["placement"]) == point.key]
+        copied = sorted({row["subject"].removesuffix("-aa") for row in there if row["role"] == "aa"})
+        widths = [width(there, point, name) for name in copied]
         if any(told_by(found) > MARK for found in widths if found is not None):
             out.append(point)
     return out
