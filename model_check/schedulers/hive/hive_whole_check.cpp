@@ -100,6 +100,7 @@ struct hive_drops_what_posts {
     static constexpr const char* what =
         "a hive that never ran drops tasks of both kinds, whose ends post to both and attach: all is refused";
     static constexpr unsigned threads = 1;
+    static constexpr std::array must_reach{"hive.refused_at_its_end"};
     using hive_type = basic_hive<Sync, core_of<Sync, false>, heap_storage<Sync>, parts<Sync>>;
     struct posts_at_its_end {
         hive_type* h;
@@ -108,6 +109,7 @@ struct hive_drops_what_posts {
         posts_at_its_end& operator=(posts_at_its_end&&) = delete;
         ~posts_at_its_end() {
             if (h == nullptr) return;
+            Sync::reach("hive.refused_at_its_end");
             Sync::law(!h->post_micro([] {}) && !h->post_compute([] {}) && !h->attach_io_worker(),
                       "a hive that ends took a post or a worker in");
         }
