@@ -8,7 +8,7 @@
 # is not seen.
 
 # apiary_hunt_options(VARIABLE): for this compiler, after the user's own options. A function, which a project sees whose subproject this
-# is. Of code that only reads, g++ would take out calls whose result nobody uses, and the reads with them; clang++ writes down with
+# is. In code that only reads, g++ would drop calls whose result is not used, and the reads with them; clang++ writes down with
 # which options it was called, as g++ does by itself.
 function(apiary_hunt_options variable)
   set(options -fsanitize=thread -O1 -g -fno-builtin -fno-omit-frame-pointer -UNDEBUG -U_FORTIFY_SOURCE -fno-lto)

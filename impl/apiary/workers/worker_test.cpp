@@ -220,7 +220,7 @@ TEST(worker, that_takes_a_task_of_the_pool_wakes_another_for_what_is_left_there)
     EXPECT_FALSE(slept_on);
 }
 
-// A post has woken it. What others have pushed meanwhile relies on its look, which comes after a heavy fence.
+// A post has woken the worker. It must also find what others have pushed meanwhile: it looks after a heavy fence.
 TEST(worker, that_has_searched_meets_the_pushers_before_it_looks_for_more) {
     stepped s(3);
     s[0].driver().on_wait = [&] { ASSERT_TRUE(s.idle().claim(0)); };

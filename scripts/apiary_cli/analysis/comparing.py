@@ -15,7 +15,6 @@ from ..race.metrics import Metric
 Row = dict[str, str]
 Key = tuple[str, str, str]  # scenario, scenario_params, placement
 
-COARSE = 0.10  # a resolution wider than this does not tell the difference that people ask about
 BAD_LUCK = 0.01  # copies that differ are chance, unless chance makes so many less often than this
 
 FAILED = ("wrong", "crash", "hang", "malformed")  # a row did wrong work, or none
@@ -96,7 +95,7 @@ class Comparison:
     def coarse(self) -> bool:
         """Claims nothing, and could not have told a tenth. (A difference that is wider than a coarse resolution is told all the
         same: to leave it out would hide the largest losses.)"""
-        return self.claim and self.verdict == stats.INCONCLUSIVE and (self.resolution is None or self.resolution > COARSE)
+        return self.claim and self.verdict == stats.INCONCLUSIVE and (self.resolution is None or self.resolution > stats.COARSE)
 
 
 def good(rows: list[Row]) -> list[Row]:
@@ -420,8 +419,8 @@ def tells(comparisons: list[Comparison]) -> str:
             there[one.key, one.ours] = math.inf if void else one.resolution
     if not there:
         return ""
-    fine, finer = (sum(value <= bound for value in there.values()) for bound in (COARSE, COARSE / 2))
-    return f"tells {100 * COARSE:.0f} % at {fine} of {len(there)} points, {50 * COARSE:.0f} % at {finer}"
+    fine, finer = (sum(value <= bound for value in there.values()) for bound in (stats.COARSE, stats.COARSE / 2))
+    return f"tells {100 * stats.COARSE:.0f} % at {fine} of {len(there)} points, {50 * stats.COARSE:.0f} % at {finer}"
 
 
 def cost_beside(one: Comparison, comparisons: list[Comparison]) -> Comparison | None:

@@ -37,7 +37,7 @@ def batch(points: int, noise: float, pick: random.Random) -> list[Comparison]:
     metric = scenarios.known_by("fib", "free")
     for number in range(points):
         runs = {name: [draw() for _ in range(ROUNDS)] for name in ("ours", "ours-aa", "ours-slow10", *PEERS)}
-        while len(runs["ours"]) < MOST_ROUNDS and sharpening.told_by(width(runs)) > sharpening.MARK:
+        while len(runs["ours"]) < MOST_ROUNDS and sharpening.told_by(copy(runs)) > stats.COARSE:
             for values in runs.values():
                 values.append(draw())
         runs["ours-slow10"] = [1.1 * value for value in runs["ours-slow10"]]
@@ -53,15 +53,15 @@ def batch(points: int, noise: float, pick: random.Random) -> list[Comparison]:
     return out
 
 
-def width(runs: dict[str, list[float]]) -> float:
-    return stats.estimate(list(zip(runs["ours-aa"], runs["ours"])), resamples=RESAMPLES).half_width
+def copy(runs: dict[str, list[float]]) -> stats.Estimate:
+    return stats.estimate(list(zip(runs["ours-aa"], runs["ours"])), resamples=RESAMPLES)
 
 
 def simulate(points: int, noise: float, batches: int, seed: int = 1) -> Found:
     pick, invalid, claiming, claims, fine = random.Random(seed), 0, 0, 0, 0
     for _ in range(batches):
         made = batch(points, noise, pick)
-        fine += sum(one.resolution <= comparing.COARSE for one in made if one.claim) / len(PEERS)
+        fine += sum(one.resolution <= stats.COARSE for one in made if one.claim) / len(PEERS)
         if comparing.validity(made).word == comparing.INVALID:
             invalid += 1
             continue

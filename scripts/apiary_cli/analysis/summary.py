@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Callable
 
-from ..base import repo
+from ..base import repo, stats
 from ..base.errors import Fault, USAGE
 from ..base.say import duration, human, in_prose, markdown
 from ..race import ledger, shelf, tables
@@ -198,7 +198,7 @@ def rounds_line(race: dict) -> str:
     whole = [min(number, planned) if race.get("most_rounds") else number for number in done]
     text = f"rounds: {' and '.join(map(str, whole))}" + (" (a batch each)" if len(done) > 1 else "")
     if max(done, default=0) > max(whole, default=0):
-        text += f", up to {max(done)} where a copy's pair could not tell {100 * comparing.COARSE:.0f} %"
+        text += f", up to {max(done)} where a copy's pair could not tell {100 * stats.COARSE:.0f} %"
     if min(done, default=0) < planned and race.get("limit_s"):
         text += f" of {planned} planned for each batch, because none beyond the least begins after {duration(race['limit_s'])}"
     return text + f"; blocks of {race['block_ms']} ms" if "block_ms" in race else text
@@ -241,5 +241,5 @@ def comparison_table(comparisons: list[Comparison]) -> list[str]:
             for one in rows
         ))
     coarse = [one for one in comparisons if one.coarse]
-    apart = ["", f"**Cannot tell {100 * comparing.COARSE:.0f} %**, and claims nothing:", "", *table(coarse)] if coarse else []
+    apart = ["", f"**Cannot tell {100 * stats.COARSE:.0f} %**, and claims nothing:", "", *table(coarse)] if coarse else []
     return [*table([one for one in comparisons if not one.coarse]), *apart]

@@ -18,6 +18,7 @@ SEED = 20240229
 CONFIDENCE = 0.95
 LEAST_MARGIN = 0.03
 MOST_EQUIVALENT = 0.10  # a wider interval is never called equivalent
+COARSE = 0.10  # a resolution wider than this does not tell the difference that people ask about
 LEAST_PAIRS = 5
 FALSE_DISCOVERY = 0.05
 

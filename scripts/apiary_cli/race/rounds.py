@@ -302,7 +302,9 @@ def run_batch(race: Race, batch: int, progress: Callable[[int, str], None]) -> N
 def sharpen(race: Race, batch: int, earlier: int, progress: Callable[[int, str], None]) -> None:
     """Further rounds, of the points alone that cannot tell a tenth yet, while there is time."""
     for number in range(race.rounds_done[batch] + 1, race.plan.most_rounds + 1):
-        points = sharpening.blunt(race.rows, race.plan.points, batch)
+        points = sharpening.blunt(race.rows, race.plan.points, batch) if in_time(race, 0.0) else []
+        if not points:
+            return
         rng = random.Random(f"{race.seed} {batch} {number}")
         rng.shuffle(points)
         for point in points:
@@ -310,13 +312,9 @@ def sharpen(race: Race, batch: int, earlier: int, progress: Callable[[int, str],
                 seed, padding = rng.randrange(1, 2**31), PADDING_STEP * rng.randrange(PADDING_STEPS)
                 pair = (earlier + number - 1) * point.times + run
                 run_point(race, point, batch, pair, seed, padding, functools.partial(progress, number))
-        if not points:
-            break
         race.rounds_done[batch] = number
         if race.keep:
             race.keep()
-        if not in_time(race, 0.0):
-            break
 
 
 def unsupported_rows(race: Race, batch: int) -> list[dict[str, str]]:

@@ -8,23 +8,21 @@ from typing import Iterable
 from ..base import stats
 from .plans import Point
 
-MARK = 0.10
+
+def told_by(copy: stats.Estimate) -> float:
+    """The least difference that a point of this A/A pair lets tell, by the pair's width alone."""
+    return stats.resolution(max(stats.LEAST_MARGIN, 2 * copy.half_width), copy, None)
 
 
-def told_by(half_width: float) -> float:
-    """The least difference that a pair of this half-width lets a point tell, if its estimate were 1."""
-    return (1 + max(stats.LEAST_MARGIN, 2 * half_width)) * (1 + half_width) - 1
-
-
-def width(rows: list[dict[str, str]], point: Point, name: str) -> float | None:
-    """Half of the interval of this program's A/A pair at a point; None where there are too few pairs to say."""
+def pair(rows: list[dict[str, str]], point: Point, name: str) -> stats.Estimate | None:
+    """This program's A/A pair at a point; None where there are too few pairs to say."""
     values: dict[str, dict[str, float]] = {name: {}, f"{name}-aa": {}}
     for row in rows:
         if row["subject"] in values and row["status"] == "ok" and (value := point.metric.value(row)):
             values[row["subject"]][row["round"]] = value
     one, copy = values.values()
     pairs = [(copy[number], one[number]) for number in one if number in copy]
-    return stats.estimate(pairs).half_width if len(pairs) >= stats.LEAST_PAIRS else None
+    return stats.estimate(pairs) if len(pairs) >= stats.LEAST_PAIRS else None
 
 
 def blunt(rows: list[dict[str, str]], points: Iterable[Point], batch: int) -> list[Point]:
@@ -34,7 +32,7 @@ def blunt(rows: list[dict[str, str]], points: Iterable[Point], batch: int) -> li
         there = [row for row in rows if row["batch"] == str(batch)
                  and (row["scenario"], row["scenario_params"], row["placement"]) == point.key]
         copied = sorted({row["subject"].removesuffix("-aa") for row in there if row["role"] == "aa"})
-        widths = [width(there, point, name) for name in copied]
-        if any(told_by(found) > MARK for found in widths if found is not None):
+        pairs = filter(None, (pair(there, point, name) for name in copied))
+        if any(told_by(found) > stats.COARSE for found in pairs):
             out.append(point)
     return out

@@ -298,8 +298,8 @@ struct asks_what_lives {
 
 co_task<> ends_with(asks_what_lives) { co_return; }
 
-// A pool of which nothing lives may be gone. What the last of the two saw stays; each is counted before it is in the
-// queue, so either may be it.
+// The pool may end as soon as nothing lives in it, so the test keeps what the last of the two saw. Each of the two is
+// counted before it is queued, so either may be the last.
 TEST(coro_logic, what_never_begins_goes_before_it_is_counted_off_and_before_its_waiter_goes_on) {
     coro_pool pool({.workers = 1});
     pool.start();
