@@ -9,6 +9,7 @@ import json
 import math
 import random
 import unittest
+from typing import Callable
 from unittest import mock
 
 from apiary_cli.base import stats
@@ -159,7 +160,7 @@ class Judged(unittest.TestCase):
         self.assertTrue(judged(raced(BURST) + beside([*STEADY[0][1:], 400.0])), "one run is no mode")
         often = [value * 5 if n % 2 else value for n, value in enumerate(STEADY[0])]
         self.assertTrue(judged(raced([often, often[1:]]) + beside([*STEADY[0][3:], 360.0, 361.0, 362.0])), "it has become frequent")
-        self.assertTrue(judged(raced(BURST) + beside([9 * ns for ns in BURST[0]])), "all of them beyond the gap are none")
+        self.assertTrue(judged(raced(BURST) + beside([9 * ns for ns in STEADY[0]])), "all of them beyond the gap are none")
 
     def test_a_race_measures_them_twice(self) -> None:
         def asked(plan: str, arms: list[list[float]]) -> list[str]:
@@ -301,6 +302,66 @@ class Resolution(unittest.TestCase):
         for pairs, allowed in ((3, 1), (6, 2), (18, 4), (36, 5)):
             self.assertGreaterEqual(comparing.chance_of(allowed, pairs), comparing.BAD_LUCK, pairs)
             self.assertLess(comparing.chance_of(allowed + 1, pairs), comparing.BAD_LUCK, pairs)
+
+
+def batch(pick: random.Random, number: int, slow: Callable[[int, str], float]) -> list[dict[str, str]]:
+    """20 pairs of the hive, its copy and its earlier build, of 19.3 ns; `slow`: how much slower a program's run of a round is."""
+    roles = (("hive", "candidate"), ("hive-aa", "aa"), ("hive-base", "baseline"))
+    return [row(name, *POINT[:2], n, batch=str(number), placement="one_cpu", role=role, ops="2048",
+                cpu_ns=str(round(2048 * 19.3 * slow(n, name) * math.exp(pick.gauss(0, 0.02)))))
+            for n in range(1, 21) for name, role in roles]
+
+
+def disturbed(pick: random.Random) -> Callable[[int, str], float]:
+    """For some neighbouring rounds the machine is slow and quick by turns, for whichever program it has just then."""
+    begins, rounds = pick.randint(1, 16), pick.randint(2, 5)
+    return lambda n, _: pick.uniform(1.42, 1.6) if begins <= n < begins + rounds and pick.random() < 0.5 else 1.0
+
+
+def touched(pick: random.Random) -> Callable[[int, str], float]:
+    """One run of a batch is slow, as one of an unquiet machine is now and then."""
+    which = pick.randint(1, 20)
+    return lambda n, name: 1.6 if (n, name) == (which, "hive") else 1.0
+
+
+def defect(pick: random.Random, share: float) -> Callable[[int, str], float]:
+    """The program has two modes, which it had not in its earlier build."""
+    return lambda _, name: 1.6 if name != "hive-base" and pick.random() < share else 1.0
+
+
+def red_of(times: int, pick: random.Random, *batches: Callable[[random.Random], Callable[[int, str], float]]) -> int:
+    """How many races of such batches are red by two modes."""
+    raced_now = ([one for number, how in enumerate(batches, 1) for one in batch(pick, number, how(pick))] for _ in range(times))
+    return sum(bool(findings.judged(rows, [], [])) for rows in raced_now)
+
+
+class Simulated(unittest.TestCase):
+    """The gate as it races: how often a disturbance turns it red, how often a defect does."""
+
+    def test_a_disturbance_of_some_rounds_does_not(self) -> None:
+        pick = random.Random(44)
+        first = red_of(100, pick, disturbed)
+        self.assertLessEqual(first, 8, "one batch")
+        self.assertEqual(red_of(100, pick, disturbed, touched), 0, "and one slow run in the second one")
+        self.assertLessEqual(red_of(100, pick, disturbed, disturbed), 1)
+
+    def test_what_ci_saw(self) -> None:
+        """5 of 40 runs, in five neighbouring rounds, of which the copy shares none; one run of the second batch was slow."""
+        seen = {(9, "hive"), (10, "hive-aa"), (11, "hive"), (12, "hive-aa"), (13, "hive")}
+        pick = random.Random(1)
+        first = batch(pick, 1, lambda n, name: 1.45 if (n, name) in seen else 1.0)
+        self.assertEqual(judged(first), [])
+        apart = {(2 * n % 20, name) for n, name in seen}
+        first = batch(pick, 1, lambda n, name: 1.6 if (n, name) in apart else 1.0)
+        self.assertEqual(len(judged(first)), 1, "where they do not stand together one batch shows them")
+        self.assertEqual(judged(first + batch(pick, 2, touched(pick))), [], "and the second one does not")
+
+    def test_a_defect_does(self) -> None:
+        pick = random.Random(45)
+        for share, least in ((0.2, 75), (0.3, 95), (0.5, 90)):
+            twice = [lambda pick, share=share: defect(pick, share)] * 2
+            with self.subTest(share=share):
+                self.assertGreaterEqual(red_of(100, pick, *twice), least)
 
 
 class TheFile(TreeCase):

@@ -1,8 +1,8 @@
 """Findings: signs in a batch that a subject is wrong: a control on the wrong side of 1, and two modes.
 
 Both are red, unless `bench/contract/expected_findings.csv` lists them with a reason. A listed one that shows no trace in a
-batch that could have shown it is red as well: its line is to be removed. Two modes that one batch shows and another one
-denies are none: other work on the machine makes them now and then.
+batch that could have shown it is red as well: its line is to be removed. Two modes count only where each batch that could
+show them does: other work on the machine makes them now and then.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Iterable
 
 from ..base import repo, stats
 from ..base.errors import Fault, USAGE
@@ -94,7 +95,7 @@ def looked_at(rows: list[Row], comparisons: list[Comparison]) -> list[tuple[Key,
             batches = figures(group, subject)
             shown = list(map(two_modes, batches, earlier(group)))
             told = list(filter(None, shown))
-            seen = told[0] if len(told) > 1 or told and not any(map(denies, shown, batches)) else ""
+            seen = told[0] if told and len(told) == sum(could_show(group, subject)) else ""
             clear = any(map(stats.one_mode, batches)) and not any(map(traced, batches))
             out.append((key, subject, TWO_MODES, seen, clear))
     return out
@@ -118,20 +119,56 @@ def pinned(rows: list[Row]) -> dict[Key, list[Row]]:
     return out
 
 
-def figures(group: list[Row], subject: str) -> list[list[list[float]]]:
-    """Batch -> the figures of the subject and of its copy, each in the order of the rounds. Without the rounds in which
-    both have a slow one: that was the machine."""
+def arms_of(group: list[Row], batch: str, labels: Iterable[str]) -> list[dict[int, float]]:
+    """Of each label its figures by round, in this batch."""
     metric = scenarios.known_by(group[0]["scenario"], group[0]["placement"])
     out = []
-    for batch in sorted({row["batch"] for row in group}):
-        arms = []
-        for label in (subject, f"{subject}-aa"):
-            own = [row for row in group if (row["batch"], row["subject"]) == (batch, label)]
-            arms.append(sorted((int(row["round"]), value) for row in own if (value := metric.value(row))))
-        every = [value for arm in arms for _, value in arm]
-        slow = [{number for number, value in arm if value > stats.MODES_APART * stats.median(every)} for arm in arms]
-        out.append([[value for number, value in arm if number not in set.intersection(*slow)] for arm in arms])
+    for label in labels:
+        own = [row for row in group if (row["batch"], row["subject"]) == (batch, label)]
+        out.append(dict(sorted((int(row["round"]), value) for row in own if (value := metric.value(row)))))
     return out
+
+
+def batches_of(group: list[Row]) -> list[str]:
+    return sorted({row["batch"] for row in group})
+
+
+def copies(subject: str) -> tuple[str, str]:
+    return subject, f"{subject}-aa"
+
+
+def could_show(group: list[Row], subject: str) -> list[bool]:
+    """Whether each batch has the figures that two modes need, the rounds that are the machine's included."""
+    return [sum(map(len, arms_of(group, batch, copies(subject)))) >= stats.MODE_SAMPLES for batch in batches_of(group)]
+
+
+def figures(group: list[Row], subject: str) -> list[list[list[float]]]:
+    """Batch -> the figures of the subject and of its copy, each in the order of the rounds. Without the rounds in which both are
+    slow, or one of them and the earlier build that is raced beside: that was the machine."""
+    bases = sorted({row["subject"] for row in group if row["role"] == "baseline"})
+    out = []
+    for batch in batches_of(group):
+        arms = arms_of(group, batch, copies(subject))
+        usual, times = slow_from([value for arm in arms for value in arm.values()])
+        slow = [beyond(arm, usual * times) for arm in arms]
+        machine = set.intersection(*slow)
+        for base in filter(None, arms_of(group, batch, bases)):
+            machine |= set.union(*slow) & beyond(base, times * stats.median(list(base.values())))
+        out.append([[value for number, value in arm.items() if number not in machine] for arm in arms])
+    return out
+
+
+def beyond(arm: dict[int, float], limit: float) -> set[int]:
+    return {number for number, value in arm.items() if value > limit}
+
+
+def slow_from(values: list[float]) -> tuple[float, float]:
+    """The usual figure, and how many times it a slow one is: up to the middle of the gap where fewer than half lie beyond one."""
+    found = stats.two_groups(values)
+    if found and len(found[1]) <= len(found[0]):
+        usual = stats.median(found[0])
+        return usual, math.sqrt(found[0][-1] * found[1][0]) / usual
+    return stats.median(values or [0.0]), stats.MODES_APART
 
 
 def earlier(group: list[Row]) -> list[list[float]]:
@@ -139,18 +176,13 @@ def earlier(group: list[Row]) -> list[list[float]]:
     metric = scenarios.known_by(group[0]["scenario"], group[0]["placement"])
     base = [row for row in group if row["role"] == "baseline"]
     return [[value for row in base if row["batch"] == batch and (value := metric.value(row))]
-            for batch in sorted({row["batch"] for row in group})]
+            for batch in batches_of(group)]
 
 
 def traced(arms: list[list[float]]) -> bool:
     """Whether some run stands far above the others: too few for a mode, too many to say that there is none."""
     every = [value for arm in arms for value in arm]
     return bool(every) and max(every) > stats.MODES_APART * stats.median(every)
-
-
-def denies(shown: str, arms: list[list[float]]) -> bool:
-    """Whether a batch could have shown two modes, and has not: they are not there, or its earlier build has them, too."""
-    return not shown and (stats.two_modes(arms) is not None or stats.one_mode(arms) and not traced(arms))
 
 
 def two_modes(arms: list[list[float]], before: list[float]) -> str:

@@ -214,6 +214,7 @@ def modes(values: Sequence[float], gap: float = 0.15) -> int:
 MODES_APART = 1.5  # how far apart the middles of two modes are, at least
 MODE_SHARE, MODE_LEAST, MODE_SAMPLES = 0.10, 4, 20
 TOGETHER = 2.6  # standard deviations below the expected number of stretches
+WITHIN = 0.02  # how seldom chance puts all slow figures into so short a time
 
 
 def one_mode(arms: Sequence[Sequence[float]]) -> bool:
@@ -222,11 +223,17 @@ def one_mode(arms: Sequence[Sequence[float]]) -> bool:
 
 
 def two_modes(arms: Sequence[Sequence[float]]) -> tuple[list[float], list[float]] | None:
-    """The two modes of equal programs' figures (each arm in the order of time), or None. Two groups, each of a tenth of
-    the figures and of four at least, with a gap between them that is wider than either group (its 10th to its 90th
-    percentile, on the logarithmic axis), and with middles ×1.5 apart. Not what stands together in time: that is the
-    machine's."""
-    ordered = sorted(math.log(value) for arm in arms for value in arm)
+    """The two modes of equal programs' figures (each arm in the order of time), or None: two groups that do not stand
+    together in time, which is the machine's doing."""
+    found = two_groups([value for arm in arms for value in arm])
+    return None if found and stand_together([[value >= found[1][0] for value in arm] for arm in arms]) else found
+
+
+def two_groups(values: Sequence[float]) -> tuple[list[float], list[float]] | None:
+    """Two groups, each of a tenth of the figures and of four at least, with a gap between them that is wider than either
+    group (its 10th to its 90th percentile, on the logarithmic axis), and with middles ×1.5 apart; or None."""
+    known = sorted(values)
+    ordered = list(map(math.log, known))
     n = len(ordered)
     least = max(MODE_LEAST, math.ceil(MODE_SHARE * n))
     if n < MODE_SAMPLES:
@@ -238,18 +245,25 @@ def two_modes(arms: Sequence[Sequence[float]]) -> tuple[list[float], list[float]
         return None
     if median(high) - median(low) < math.log(MODES_APART):
         return None
-    if stand_together([math.log(value) >= high[0] for arm in arms for value in arm], len(high)):
-        return None
-    return [math.exp(v) for v in low], [math.exp(v) for v in high]
+    return known[:at], known[at:]
 
 
-def stand_together(slow: Sequence[bool], count: int) -> bool:
-    """Whether slow figures form fewer stretches than chance would make of them (Wald and Wolfowitz)."""
-    n = len(slow)
+def stand_together(arms: Sequence[Sequence[bool]]) -> bool:
+    """Whether slow figures form fewer stretches than chance would make of them (Wald and Wolfowitz), or all lie within so
+    few rounds that chance would seldom put them there: within them the machine may be slow and quick by turns."""
+    slow = [is_slow for arm in arms for is_slow in arm]
+    n, count = len(slow), sum(slow)
     stretches = 1 + sum(a != b for a, b in zip(slow, slow[1:]))
     mean = 1 + 2 * count * (n - count) / n
     deviation = math.sqrt((mean - 1) * (mean - 2) / (n - 1)) if mean > 2 else 0.0
-    return stretches < mean - TOGETHER * deviation
+    rounds = [number for arm in arms for number, is_slow in enumerate(arm) if is_slow]
+    most = min(n, len(arms) * (max(rounds) - min(rounds) + 1))
+    return stretches < mean - TOGETHER * deviation or all_within(most, count, n) < WITHIN
+
+
+def all_within(most: int, count: int, n: int) -> float:
+    """How probable it is that `count` of n, drawn by chance, lie within some `most` neighbours."""
+    return (math.comb(most, count) + (n - most) * math.comb(most - 1, count - 1)) / math.comb(n, count)
 
 
 def ratio_text(ratio: float, lo: float | None = None, hi: float | None = None) -> str:
