@@ -2,6 +2,8 @@
 // of a worker does without memory.
 #include <apiary/schedulers/fork_join/parallel.hpp>
 #include <apiary/schedulers/fork_join/pool.hpp>
+#include <apiary/schedulers/fork_join/scan.hpp>
+#include <apiary/schedulers/fork_join/sort.hpp>
 #include <apiary/schedulers/fork_join/task_scope.hpp>
 #include <apiary/testing/replaced_new.hpp>
 #include <apiary/workers/trace.hpp>
@@ -11,16 +13,20 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <new>
 #include <thread>
+#include <vector>
 
 #include "helpers.hpp"
 
 std::atomic<std::uint64_t> allocations = 0;
 thread_local bool heap_is_empty = false;
+std::atomic<std::int64_t> until_heap_is_empty = INT64_MAX;
 void apiary::before_allocation(std::size_t, std::size_t) {
     ++allocations;
-    if (heap_is_empty) throw std::bad_alloc();
+    if (heap_is_empty || --until_heap_is_empty == 0) throw std::bad_alloc();
 }
 
 namespace {
@@ -65,6 +71,13 @@ TEST(fork_join_memory, no_heap_call_behind_the_first_run) {
             return apiary::parallel_reduce(
                 w, 0, 1000, 0, [](int i) { return i; }, [](int a, int b) { return a + b; }, 10);
         }) == 499'500;
+        pool.run([&](context& w) {
+            static int all[100'000];
+            for (int i = 0; i != 100'000; ++i) all[i] = i ^ 0x5555;
+            right &= apiary::parallel_sort(w, all, all + 100'000);
+            right &= apiary::parallel_inclusive_scan(w, all, all + 100'000, all, 0, std::plus<>());
+            right &= all[2] == 3;
+        });
         for (const auto parked = pool.counters().parked; pool.counters().parked == parked;) {
             pool.run([] {});  // its worker sleeps again behind it
             std::this_thread::yield();
@@ -78,6 +91,43 @@ TEST(fork_join_memory, no_heap_call_behind_the_first_run) {
     EXPECT_GE(c.slept, 50U);
     EXPECT_GE(c.parked, 50U);
     EXPECT_GE(c.woken, 1U);
+}
+
+// A number on the heap.
+struct boxed {
+    std::unique_ptr<int> number;
+    explicit(false) boxed(int n = 0) : number(std::make_unique<int>(n)) {}
+    boxed(const boxed& other) : boxed(*other.number) {}
+    boxed& operator=(const boxed& other) { return *this = boxed(other); }
+    boxed(boxed&&) = default;
+    boxed& operator=(boxed&&) = default;
+};
+
+// The allocations are those of the elements; whichever of them fails, each output is the old one or the final one.
+TEST(parallel_scan, leaves_each_output_old_or_new_where_any_allocation_fails) {
+    fork_join_pool pool({.workers = 2});
+    pool.run([] {});
+    constexpr int n = 60;
+    bool whole = false;
+    for (std::int64_t at = 1; !whole; ++at) {
+        std::vector<boxed> all(n, boxed(1));
+        const auto plus = [](const boxed& a, const boxed& b) { return boxed(*a.number + *b.number); };
+        try {
+            pool.run([&](context& w) {
+                until_heap_is_empty = at;
+                whole = apiary::parallel_exclusive_scan(w, all.begin(), all.end(), all.begin(), boxed(1000), plus,
+                                                        {.grain = 4});
+                until_heap_is_empty = INT64_MAX;
+            });
+        } catch (const std::bad_alloc&) {
+            until_heap_is_empty = INT64_MAX;
+        }
+        for (int i = 0; const boxed& x : all) {
+            ASSERT_TRUE((*x.number == 1 && !whole) || *x.number == 1000 + i) << i << ", at " << at;
+            ++i;
+        }
+        ASSERT_LT(at, 1000);
+    }
 }
 
 TEST(event_trace, counts_what_it_has_no_memory_for) {

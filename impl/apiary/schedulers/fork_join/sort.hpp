@@ -1,0 +1,216 @@
+// parallel_sort: sorts a range in place, divided when a worker is idle, and only then.
+//
+//     apiary::parallel_sort(w, v.begin(), v.end());
+//     apiary::parallel_sort(w, v.begin(), v.end(), std::greater<>());
+//
+// When to use it. For many elements in memory. When not: where equal elements must keep their order. It is not stable.
+//
+// How it divides. A quicksort. Both sides of a pivot are the branches of a fork, and a partition under way gives half
+// of what is left of it to a worker that asks. So the first partitions are divided, too, when workers are idle.
+// Range.   Random-access iterators over elements in memory (so not std::vector<bool>'s). They may be move-only. A range
+//          whose end lies before its beginning is empty.
+// Compare. less(a, b), called by several workers at once. One that is no strict weak order leaves the elements in some
+//          order, and no element outside of the range is touched.
+// Memory.  It allocates nothing. The stack holds at most some log n forks; nearly used up, it throws fork_too_deep.
+// Errors.  An exception of the comparison, or of a move, ends the sort: the other workers end the steps that they have
+//          begun, then it leaves the call. The range is then a permutation of what it was. A move that throws must
+//          leave its source as it was; one that throws again when the element is put back loses that element.
+// Stop.    As in parallel_for: after a request no step begins (a step has some thousand elements). False: the range may
+//          not be sorted; it is a permutation of what it was.
+// Tested by fork_join_sort_test.cpp.
+// Papers.  sort_steps.hpp names them.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+#include <apiary/schedulers/fork_join/fork_join.hpp>
+#include <apiary/schedulers/fork_join/parallel.hpp>
+#include <apiary/schedulers/fork_join/sort_steps.hpp>
+
+namespace apiary {
+
+namespace detail {
+
+// Elements lie in memory, so that two workers may move different ones, and a distance fits 64 bits.
+template <class It>
+concept sortable_place =
+    std::random_access_iterator<It> && std::same_as<std::iter_reference_t<It>, std::iter_value_t<It>&> &&
+    std::movable<std::iter_value_t<It>> && sizeof(std::iter_difference_t<It>) <= sizeof(std::ptrdiff_t);
+
+template <class W, class It, class Less, class Course>
+class sorting {
+    using T = std::iter_value_t<It>;
+    static constexpr std::ptrdiff_t small = moves_by_copy<T> ? 24 : 16;
+    static constexpr std::ptrdiff_t forks = 1024;      // from this many elements on a part is worth a fork and a look
+    static constexpr std::ptrdiff_t step = 4096;       // of a partition, between two looks
+    static constexpr std::ptrdiff_t divides = 32'768;  // what must be left of a partition that is divided
+
+public:
+    sorting(Less& less, Course& course) : less_(less), course_(course) {}
+
+    // False: the sort ended before this part was sorted.
+    bool all(W& w, It first, It last) {
+        if (last - first < 2) return true;
+        if (course_.ended()) return false;
+        if (already(first, last)) return true;
+        return part(w, first, last, false,
+                    static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(last - first))));
+    }
+
+private:
+    // A range that is sorted, or falls throughout, which is turned round.
+    bool already(It first, It last) {
+        It i = first + 1;
+        if (less_(*i, *first)) {
+            while (++i != last && less_(*i, i[-1])) {
+            }
+            if (i != last) return false;
+            for (It j = last - 1; first < j; ++first, --j) swap_elements(first, j);
+            return true;
+        }
+        while (++i != last && !less_(*i, i[-1])) {
+        }
+        return i == last;
+    }
+
+    // `behind`: the element before the first one is a pivot, and none of this part is below it. `bad`: how many more
+    // bad pivots are put up with.
+    bool part(W& w, It first, It last, bool behind, unsigned bad) {
+        for (;;) {
+            const std::ptrdiff_t n = last - first;
+            if (n <= small) return insertion_sort(first, last, less_), true;
+            if (bad == 0) return heap_sort(first, last, less_), true;
+            if (n >= forks && course_.ended()) return false;
+            swap_elements(first, pivot_place(first, last, less_));
+            if (behind && !less_(first[-1], *first)) {  // then all that equal the pivot are sorted
+                const auto [whole, end] = around<true>(w, first, last);
+                if (!whole) return false;
+                first = end;
+                continue;
+            }
+            const auto [whole, end] = around<false>(w, first, last);
+            if (!whole) return false;
+            const It pivot = end - 1;
+            swap_elements(first, pivot);
+            if (std::min(pivot - first, last - end) < n / 8) {
+                --bad;
+                stir(first, pivot);
+                stir(end, last);
+            }
+            if (n >= forks) {
+                const auto branch = [&](It a, It b, bool is_behind) {
+                    return [=, this](W& v) { return course_.run([&] { return part(v, a, b, is_behind, bad); }); };
+                };
+                const auto [x, y] = fork_join(w, branch(first, pivot, behind), branch(end, last, true));
+                return x && y;
+            }
+            if (!part(w, first, pivot, behind, bad)) return false;
+            first = end, behind = true;
+        }
+    }
+
+    // Against patterns that give bad pivots: some elements of the middle change places with those of the quarters.
+    static void stir(It first, It last) {
+        const std::ptrdiff_t n = last - first;
+        if (n < 8) return;
+        swap_elements(first, first + n / 4);
+        swap_elements(first + n / 2, first + n / 2 + n / 4);
+        swap_elements(last - 1, last - 1 - n / 8);
+    }
+
+    struct divided {
+        bool whole;  // false: the sort has ended
+        It end;      // where those begin that go right
+    };
+    // Divides what follows the pivot, *first.
+    template <bool equal_go_left>
+    divided around(W& w, It first, It last) {
+        const auto by = [&](const T& pivot) {
+            return [&](const T& x) {
+                if constexpr (equal_go_left)
+                    return !less_(pivot, x);
+                else
+                    return static_cast<bool>(less_(x, pivot));
+            };
+        };
+        if constexpr (moves_by_copy<T>) {
+            const T pivot = *first;
+            return partition(w, first + 1, last, by(pivot));
+        } else {
+            return partition(w, first + 1, last, by(*first));
+        }
+    }
+
+    template <class GoesLeft>
+    divided partition(W& w, It first, It last, const GoesLeft& goes_left) {
+        partition_walk<It> walk(first, last);
+        if (last - first < forks) {
+            walk.run(last - first, goes_left);
+            return {true, walk.end()};
+        }
+        while (walk.left() != 0) {
+            if (course_.ended()) return {false, last};
+            if (walk.left() >= divides && w.asked()) return divide(w, walk, goes_left);
+            walk.run(step, goes_left);
+        }
+        return {true, walk.end()};
+    }
+
+    // Halves of what is left, each divided by itself; then what lies on the wrong side of their meeting point changes
+    // places, and so with what the walk has done before.
+    template <class GoesLeft>
+    divided divide(W& w, const partition_walk<It>& walk, const GoesLeft& goes_left) {
+        const It from = walk.rest_first(), to = walk.rest_last(), middle = from + (to - from) / 2;
+        const auto half = [&](It a, It b) {
+            return [=, &goes_left, this](W& v) { return course_.run([&] { return partition(v, a, b, goes_left); }); };
+        };
+        const auto [x, y] = fork_join(w, half(from, middle), half(middle, to));
+        if (!x.whole || !y.whole) return {false, to};
+        const divided rest = meet(w, x.end, middle, y.end);
+        return rest.whole ? meet(w, walk.end(), from, rest.end) : rest;
+    }
+    // [right, middle) goes right and [middle, left) goes left: they change places.
+    divided meet(W& w, It right, It middle, It left) {
+        const std::ptrdiff_t n = std::min(middle - right, left - middle);
+        auto change = [&](std::ptrdiff_t i) { swap_elements(right + i, left - n + i); };
+        return {loop(w, loop_range<std::ptrdiff_t>{0, n}, course_, change), right + (left - middle)};
+    }
+
+    Less& less_;
+    Course& course_;
+};
+
+template <class W, class It, class Less, class Course>
+bool sort_all(W& w, It first, It last, Less& less, Course& course) {
+    return sorting<W, It, Less, Course>(less, course).all(w, first, last);
+}
+
+}  // namespace detail
+
+// True: the range is sorted.
+template <class Sync, class Pool, class Limits, class It, class Less = std::less<>, class StopToken = std::stop_token>
+    requires detail::sortable_place<It> && std::predicate<Less&, std::iter_reference_t<It>, std::iter_reference_t<It>>
+bool parallel_sort(fork_context<Sync, Pool, Limits>& w, It first, It last, Less less = {},
+                   const basic_loop_options<StopToken>& options = {}) {
+    if (!(first < last)) return true;
+    using course = detail::loop_course<fork_context<Sync, Pool, Limits>, StopToken>;
+    typename Sync::template scoped<course> on_stack(std::uint64_t{1024}, options.stop);
+    if constexpr (std::contiguous_iterator<It>) {
+        auto* const at = std::to_address(first);
+        return detail::sort_all(w, at, at + (last - first), less, *on_stack);
+    } else {
+        return detail::sort_all(w, first, last, less, *on_stack);
+    }
+}
+
+}  // namespace apiary

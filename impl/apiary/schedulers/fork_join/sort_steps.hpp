@@ -1,0 +1,185 @@
+// sort_steps: what one worker does of a sort: it divides a part around a pivot, and it sorts what is small.
+//
+// When to use it. In parallel_sort (sort.hpp). When not: in programs.
+//
+// I1  Between any two calls of the comparison or of a move the range is a permutation of what it was, but for one
+//     element, which a `lifted` holds. Its destructor puts that back, so an exception loses nothing.
+// I2  Every walk is bounded by the range and not by what a comparison says, so a comparison that is no order leaves the
+//     elements in some order, and touches none outside.
+//
+// Threads.   One for each part.
+// Tested by fork_join_sort_test.cpp.
+// Papers.    Edelkamp and Weiss, BlockQuicksort, 2016; Peters, Pattern-defeating quicksort, 2021.
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
+namespace apiary::detail {
+
+// An element that is out of its place, the gap. If a move back in the destructor throws, that element is lost.
+template <class It>
+struct lifted {
+    using T = std::iter_value_t<It>;
+    T value;
+    It gap;
+    bool up = true;
+
+    explicit lifted(It at) : value(std::move(*at)), gap(at) {}
+    void put() {
+        *gap = std::move(value);
+        up = false;
+    }
+    ~lifted() {
+        if (!up) return;
+        if constexpr (std::is_nothrow_move_assignable_v<T>) {
+            *gap = std::move(value);
+        } else {
+            try {
+                *gap = std::move(value);
+            } catch (...) {  // another exception is on its way
+            }
+        }
+    }
+    lifted(const lifted&) = delete;
+    lifted& operator=(const lifted&) = delete;
+};
+
+template <class It>
+void swap_elements(It a, It b) {
+    lifted<It> one(a);
+    *a = std::move(*b);
+    one.gap = b;
+    one.put();
+}
+
+template <class It, class Less>
+void insertion_sort(It first, It last, Less& less) {
+    if (first == last) return;
+    for (It i = first + 1; i != last; ++i) {
+        if (!less(*i, i[-1])) continue;
+        lifted<It> one(i);
+        do {
+            *one.gap = std::move(one.gap[-1]);
+            --one.gap;
+        } while (one.gap != first && less(one.value, one.gap[-1]));
+        one.put();
+    }
+}
+
+// For parts whose pivots were bad again and again: never more than n log n steps.
+template <class It, class Less>
+void heap_sort(It first, It last, Less& less) {
+    using index = std::iter_difference_t<It>;
+    const auto sink = [&](index at, index n) {
+        for (index child; (child = 2 * at + 1) < n; at = child) {
+            if (child + 1 < n && less(first[child], first[child + 1])) ++child;
+            if (!less(first[at], first[child])) return;
+            swap_elements(first + at, first + child);
+        }
+    };
+    const index n = last - first;
+    for (index at = n / 2; at-- > 0;) sink(at, n);
+    for (index end = n; --end > 0;) {
+        swap_elements(first, first + end);
+        sink(0, end);
+    }
+}
+
+// The median of three places, of nine in a long part, and of more in a very long one.
+template <class It, class Less>
+It median_place(It a, It b, It c, std::iter_difference_t<It> apart, Less& less) {
+    if (apart >= 8) {
+        const auto eighth = apart / 8;
+        a = median_place(a, a + 4 * eighth, a + 7 * eighth, eighth, less);
+        b = median_place(b, b + 4 * eighth, b + 7 * eighth, eighth, less);
+        c = median_place(c, c + 4 * eighth, c + 7 * eighth, eighth, less);
+    }
+    const bool ab = less(*a, *b);
+    if (ab != less(*a, *c)) return a;
+    return ab == less(*b, *c) ? b : c;
+}
+// At most 3^4 places are looked at.
+template <class It, class Less>
+It pivot_place(It first, It last, Less& less) {
+    const auto n = last - first, eighth = n / 8;
+    const auto deep = eighth < 4096 ? eighth : std::iter_difference_t<It>{4096};
+    return median_place(first, first + 4 * eighth, first + 7 * eighth, n < 128 ? 0 : deep, less);
+}
+
+// Elements that a copy of a few words moves: a partition without a branch on what the comparison says is faster there,
+// since half of such branches are predicted wrongly.
+template <class T>
+inline constexpr bool moves_by_copy = std::is_trivially_copyable_v<T> && sizeof(T) <= 32;
+
+// A partition under way of [first, last): those for which goes_left holds come first. run(n) does n elements or a few
+// more; what is left lies in [rest_first(), rest_last()). end() tells where the second kind begins in what is done, and
+// done_last() where that ends.
+template <class It, bool by_copy = moves_by_copy<std::iter_value_t<It>>>
+class partition_walk;
+
+// Each element is moved twice, in a cycle through the gap, whichever side it goes to. Of [first, next) the elements
+// before `boundary` go left, and one is lifted between two calls of run.
+template <class It>
+class partition_walk<It, true> {
+public:
+    partition_walk(It first, It last) : boundary_(first), next_(first), last_(last) {}
+
+    template <class GoesLeft>
+    void run(std::ptrdiff_t n, const GoesLeft& goes_left) {
+        const It until = n < last_ - next_ ? next_ + n : last_;
+        if (next_ == until) return;
+        lifted<It> one(next_);
+        It boundary = boundary_;
+        for (It i = next_ + 1; i != until; ++i) {
+            const bool left = goes_left(*i);
+            *one.gap = *boundary;
+            *boundary = *i;
+            one.gap = i;
+            boundary += left;
+        }
+        const bool left = goes_left(one.value);
+        *one.gap = *boundary;
+        one.gap = boundary;
+        one.put();
+        boundary_ = boundary + left;
+        next_ = until;
+    }
+    std::ptrdiff_t left() const { return last_ - next_; }
+    It rest_first() const { return next_; }
+    It rest_last() const { return last_; }
+    It end() const { return boundary_; }
+
+private:
+    It boundary_, next_, last_;
+};
+
+// From both ends, with as few moves as there are elements on the wrong side.
+template <class It>
+class partition_walk<It, false> {
+public:
+    partition_walk(It first, It last) : low_(first), high_(last) {}
+
+    template <class GoesLeft>
+    void run(std::ptrdiff_t n, const GoesLeft& goes_left) {
+        while (low_ != high_ && n > 0) {
+            for (; low_ != high_ && n > 0 && goes_left(*low_); --n) ++low_;
+            for (; low_ != high_ && n > 0 && !goes_left(high_[-1]); --n) --high_;
+            if (low_ == high_ || n <= 0) return;
+            if (low_ == high_ - 1) return --high_, void();  // it goes either way: the comparison is no order
+            swap_elements(low_, high_ - 1);
+            ++low_, --high_, n -= 2;
+        }
+    }
+    std::ptrdiff_t left() const { return high_ - low_; }
+    It rest_first() const { return low_; }
+    It rest_last() const { return high_; }
+    It end() const { return low_; }
+
+private:
+    It low_, high_;
+};
+
+}  // namespace apiary::detail
