@@ -10,9 +10,10 @@
 // calls of the kernel besides.
 //
 // Threads.   The service's thread brings the coroutine back; it goes on where its home says.
+// Duplex.    One coroutine may wait to read while another one waits to write the same descriptor.
 // Result.    done: ready, hung up or with an error; the next read or write tells. closed: it cannot be watched: no
-//            descriptor, a regular file, no memory in the kernel, or another coroutine waits for it here. cancelled: a
-//            stop was asked for, or the service ended.
+//            descriptor, a regular file, no memory in the kernel, or another coroutine waits here for the same of it.
+//            cancelled: a stop was asked for, or the service ended.
 // Errors.    The service's std::bad_alloc leaves the await, and nothing is watched.
 // Lifetime.  A frame must not be destroyed while it waits for a descriptor: that ends the program. Cancel it instead. A
 //            cancel that finds no memory for its message ends the program, too.

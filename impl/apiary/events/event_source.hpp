@@ -40,7 +40,7 @@ enum class watch_result : std::uint8_t {
     watched,
     wrong_backend,   // the source speaks to another kind of loop; also: this worker waits in a guest's loop
     bad_descriptor,  // closed, or of a kind that has no readiness (a regular file)
-    watched_before,  // this descriptor already has a source here
+    watched_before,  // this descriptor has a source here that wants the same, or both to read and to write; or two
     worker_ends,     // by a stop or a detach: it reports to no more sources
 };
 
