@@ -7,8 +7,8 @@
 // A wait only collects the events; the next poll tells the sources. So no source is called while its worker still
 // counts as asleep. A generation marks stale events of a source that was unwatched in the same batch.
 //
-// Two sources may share a descriptor, one that reads and one that writes (full duplex): epoll has one entry for it, with
-// what either wants. Whichever leaves first, the other one is watched on.
+// Two sources may share a descriptor, one that reads and one that writes (full duplex): epoll has one entry for it,
+// with what either wants. Whichever leaves first, the other one is watched on.
 //
 // A worker that has an event loop of its own brings it as a guest. Until end_sources the worker waits in it and polls
 // it, and epoll watches nothing for this worker. Wakes remain this driver's tokens: the guest is woken only if its
@@ -227,12 +227,15 @@ private:
     };
     static constexpr std::size_t nowhere = 2;
 
-    static bool apart(interest a, interest b) { return a.read != a.write && a.read == b.write && a.write == b.read; }
+    static bool apart(interest a, interest b) {
+        return a.read != a.write && a.read == b.write && a.write == b.read && !a.once && !b.once;
+    }
     static interest both(interest a, interest b) { return {.read = a.read || b.read, .write = a.write || b.write}; }
 
     static epoll_event wanted(interest what, tag t) {
         epoll_event e{};
-        e.events = (what.read ? EPOLLIN | EPOLLRDHUP : 0U) | (what.write ? static_cast<unsigned>(EPOLLOUT) : 0U);
+        e.events = (what.read ? EPOLLIN | EPOLLRDHUP : 0U) | (what.write ? static_cast<unsigned>(EPOLLOUT) : 0U) |
+                   (what.once ? static_cast<unsigned>(EPOLLET) : 0U);
         e.data.u64 = std::uint64_t{static_cast<std::uint32_t>(t.descriptor)} << 32 | t.generation;
         return e;
     }
@@ -281,14 +284,16 @@ private:
         const auto generation = static_cast<std::uint32_t>(e.data.u64);
         const readiness is{.readable = (e.events & (EPOLLIN | EPOLLRDHUP)) != 0,
                            .writable = (e.events & EPOLLOUT) != 0,
-                           .hung_up = (e.events & (EPOLLHUP | EPOLLERR)) != 0};
+                           .hung_up = (e.events & (EPOLLHUP | EPOLLERR)) != 0,
+                           .ended = (e.events & EPOLLRDHUP) != 0};
         // After a call that unwatched one of two sources the generation is another: the kernel reports to the other
         // source again.
         for (std::size_t side = 0; side < 2 && watches_[at].generation == generation; ++side) {
             const interest wants = watches_[at].wants[side];
             event_source* const source = watches_[at].of[side];
             if (source == nullptr) continue;
-            const readiness its{is.readable && wants.read, is.writable && wants.write, is.hung_up};
+            const readiness its{is.readable && wants.read, is.writable && wants.write, is.hung_up,
+                                is.ended && wants.read};
             if (its.readable || its.writable || its.hung_up) source->on_ready(its);
         }
     }
