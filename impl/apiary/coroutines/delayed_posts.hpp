@@ -31,6 +31,7 @@ namespace apiary {
 
 template <class Scheduler, class Sync = real_sync>
 class delayed_posts {
+protected:
     // The callable that is posted.
     class due {
     public:
@@ -61,7 +62,7 @@ public:
     }
     void cancel(timed& t) noexcept { (void)t.cancel(); }
 
-private:
+protected:
     Scheduler& scheduler_;
 };
 

@@ -5,14 +5,15 @@
 //     const awaited how = co_await readable(world, socket);
 //     world.stop();  t.join();
 //
-// When to use it. On a timer_thread whose driver watches descriptors. When not: for many connections on a hive, whose
-// workers watch sources of their own (event_source.hpp): here each await goes to the one thread and back, and costs two
-// calls of the kernel besides.
+// When to use it. Before an accept, and for descriptors that are no sockets, on a descriptor service
+// (descriptor_service.hpp). When not: to read and write a socket (byte_stream.hpp): here each await goes to the
+// watching thread and back, and costs two calls of the kernel besides.
 //
 // Threads.   The service's thread brings the coroutine back; it goes on where its home says.
+// Duplex.    One coroutine may wait to read while another one waits to write the same descriptor.
 // Result.    done: ready, hung up or with an error; the next read or write tells. closed: it cannot be watched: no
-//            descriptor, a regular file, no memory in the kernel, or another coroutine waits for it here. cancelled: a
-//            stop was asked for, or the service ended.
+//            descriptor, a regular file, no memory in the kernel, or another coroutine waits here for the same of it.
+//            cancelled: a stop was asked for, or the service ended.
 // Errors.    The service's std::bad_alloc leaves the await, and nothing is watched.
 // Lifetime.  A frame must not be destroyed while it waits for a descriptor: that ends the program. Cancel it instead. A
 //            cancel that finds no memory for its message ends the program, too.
@@ -35,14 +36,14 @@
 #include <cstdint>
 
 #include <apiary/coroutines/awaiter.hpp>
+#include <apiary/coroutines/descriptor_service.hpp>
 #include <apiary/coroutines/second_of_two.hpp>
-#include <apiary/coroutines/timer_service.hpp>
 #include <apiary/events/event_source.hpp>
 #include <apiary/tasks/job.hpp>
 
 namespace apiary {
 
-template <timer_service Service>
+template <descriptor_service Service>
 class [[nodiscard]] descriptor_wait : public awaiter<descriptor_wait<Service>, typename Service::sync> {
     using sync = typename Service::sync;
 
@@ -61,12 +62,12 @@ public:
 
     // For awaiter.
     bool wait(stop_hooks<sync>* stops) {
-        service_.at(0, start_.timed, start_);
+        service_.there(start_.timed, start_);
         if (!this->listens(stops)) cancel();
         return this->stays_suspended(suspended_and_over_);
     }
     void cancel() noexcept {
-        if (claim()) service_.at(0, stop_.timed, stop_);
+        if (claim()) service_.there(stop_.timed, stop_);
     }
 
 private:
@@ -79,7 +80,7 @@ private:
     struct source final : descriptor_source {
         source(descriptor_wait& w, int descriptor) : descriptor_source(descriptor), of(w) {}
         void on_ready(readiness) noexcept override {
-            (void)of.service_.driver().unwatch(*this);
+            (void)of.service_.unwatch(*this);
             of.watched_.write(false);
             of.off(awaited::done);
         }
@@ -100,7 +101,7 @@ private:
     }
     bool watch() noexcept {
         try {
-            watched_.write(service_.driver().watch(source_, what_) == watch_result::watched);
+            watched_.write(service_.watch(source_, what_) == watch_result::watched);
         } catch (...) {  // the kernel or the process has no memory
         }
         return watched_.read();
@@ -109,7 +110,7 @@ private:
     static bool stop_it(job<sync>& self, job_end how, any_worker*) {
         auto& w = static_cast<step&>(self).of;
         if (how == job_end::run && w.watched_.read()) {
-            (void)w.service_.driver().unwatch(w.source_);
+            (void)w.service_.unwatch(w.source_);
             w.part();
         }
         w.part();
@@ -143,11 +144,11 @@ private:
     typename sync::template cell<bool> over_{false};
 };
 
-template <timer_service Service>
+template <descriptor_service Service>
 descriptor_wait<Service> readable(Service& s, int descriptor) {
     return {s, descriptor, {.read = true, .write = false}};
 }
-template <timer_service Service>
+template <descriptor_service Service>
 descriptor_wait<Service> writable(Service& s, int descriptor) {
     return {s, descriptor, {.read = false, .write = true}};
 }

@@ -61,6 +61,10 @@ void wait_for(const std::atomic<int>& n, int value) {
     while (n.load() < value) std::this_thread::yield();
 }
 
+void wait_for_any(const told& t, int value) {
+    while (t.done + t.cancelled + t.closed < value) std::this_thread::yield();
+}
+
 plain_coroutine<> echoes(coroutine_place<>, world& w, int fd, int times, told& t) {
     for (int i = 0; i != times; ++i) {
         t.add(co_await readable(w, fd));
@@ -130,10 +134,39 @@ TEST(readable, says_what_cannot_be_watched) {
         wait_for(t.closed, 3);
         EXPECT_EQ(std::fclose(regular), 0);
         waits({home}, r.w, s.ends[0], t);
-        waits({home}, r.w, s.ends[0], t);  // the second one
+        waits({home}, r.w, s.ends[0], t);  // the second one that reads
         wait_for(t.closed, 4);
     }
     EXPECT_EQ(t.cancelled, 1) << "the first, by the end of the service";
+}
+
+plain_coroutine<> waits_to_write(coroutine_place<>, world& w, int fd, told& t) {
+    const awaited how = co_await writable(w, fd);
+    t.add(how);
+}
+
+// Full duplex: the reader waits while the writer's wait begins and ends, and the other way round.
+TEST(readable, and_writable_of_two_coroutines_share_a_descriptor) {
+    resume_here<> home;
+    two_ends s;
+    told reader, writer;
+    running_world r;
+    waits({home}, r.w, s.ends[0], reader);
+    waits_to_write({home}, r.w, s.ends[0], writer);
+    wait_for_any(writer, 1);
+    EXPECT_EQ(writer.done, 1);
+    EXPECT_EQ(reader.done, 0);
+    while (::send(s.ends[0], "full", 4, MSG_DONTWAIT) > 0) {
+    }
+    waits_to_write({home}, r.w, s.ends[0], writer);
+    EXPECT_EQ(::write(s.ends[1], "x", 1), 1);
+    wait_for_any(reader, 1);
+    EXPECT_EQ(reader.done, 1);
+    EXPECT_EQ(writer.done, 1) << "the peer has not read";
+    for (char some[4096]; ::recv(s.ends[1], some, sizeof some, MSG_DONTWAIT) > 0;) {
+    }
+    wait_for_any(writer, 2);
+    EXPECT_EQ(writer.done, 2);
 }
 
 TEST(readable, ends_with_the_service) {

@@ -106,7 +106,7 @@ struct watcher {
             pending.push_back(&what);
     }
     void cancel(timed&) {}
-    watcher& driver() { return *this; }
+    void there(timed& t, job<>& what) { at(0, t, what); }
     apiary::watch_result watch(apiary::event_source& s, apiary::interest i) {
         if (no_memory_to_watch) throw std::bad_alloc();
         if (refuses) return apiary::watch_result::watched_before;

@@ -5,7 +5,8 @@
 //     … co_await sleep_for(timers, 5ms); …
 //     timers.stop();  t.join();
 //
-// With a driver that watches descriptors, such as epoll_driver, it is also the service that readable.hpp needs.
+// With a driver that watches descriptors, such as epoll_driver, it is also a descriptor service
+// (descriptor_service.hpp), which readable.hpp and byte_stream.hpp need.
 //
 // When to use it. For coroutines whose scheduler has no timers. When not: on a hive, whose workers keep timers of their
 // own (delayed_posts); for jobs that take long: they all run on the one thread.
@@ -15,7 +16,8 @@
 //            earliest.
 // Order.     By deadline; equal deadlines in the order of the calls.
 // Bad input. A job whose deadline has passed runs on the thread at once. at drops its job after a stop. A second stop
-//            changes nothing. If it is destroyed with timers in it, stopped or not, they are dropped.
+//            changes nothing. If it is destroyed with timers in it, stopped or not, they are dropped, and the
+//            sources that are watched are told.
 //
 // Invariants
 //   I1  A timer is in the heap, or the thread that took it out ends its job: the one that runs, or the one that
@@ -31,6 +33,7 @@
 #include <cstdint>
 
 #include <apiary/coroutines/timer_service.hpp>
+#include <apiary/events/event_source.hpp>
 #include <apiary/events/parker_driver.hpp>
 #include <apiary/sync/real_sync.hpp>
 #include <apiary/timers/clock.hpp>
@@ -49,7 +52,7 @@ public:
     };
 
     timer_thread() = default;
-    ~timer_thread() { end_all(); }
+    ~timer_thread() { end_everything(); }
     timer_thread(const timer_thread&) = delete;
     timer_thread& operator=(const timer_thread&) = delete;
 
@@ -85,14 +88,18 @@ public:
             Sync::reach("timer_thread.cancelled_too_late");
     }
 
+    // For a driver that watches descriptors.
+    void there(timed& t, job<Sync>& what) { at(0, t, what); }
+    [[nodiscard]] watch_result watch(event_source& s, interest what) { return driver_.watch(s, what); }
+    bool unwatch(event_source& s) { return driver_.unwatch(s); }
+
     // Blocks until stop, and then drops the timers that are left.
     void run() {
         for (std::int64_t next; (next = run_due()) != ended;) {
             driver_.wait(next);
             driver_.poll();
         }
-        if constexpr (requires { driver_.end_sources(); }) driver_.end_sources();
-        end_all();
+        end_everything();
     }
 
     // What run does between its waits: runs the jobs that are due, and returns when to look again; `ended`: never.
@@ -122,6 +129,10 @@ private:
         return t == nullptr ? nullptr : t->what.read();
     }
 
+    void end_everything() {
+        if constexpr (requires { driver_.end_sources(); }) driver_.end_sources();
+        end_all();
+    }
     void end_all() {
         for (;;) {
             job<Sync>* left;
@@ -139,7 +150,7 @@ private:
     [[no_unique_address]] Clock clock_;
     Driver driver_;
     typename Sync::mutex mutex_;
-    timer_heap<timed, Sync> heap_;  // by mutex_
+    timer_heap<timed, Sync> heap_;                       // by mutex_
     typename Sync::template cell<bool> stopped_{false};  // by mutex_
 };
 

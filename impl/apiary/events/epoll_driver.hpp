@@ -7,6 +7,9 @@
 // A wait only collects the events; the next poll tells the sources. So no source is called while its worker still
 // counts as asleep. A generation marks stale events of a source that was unwatched in the same batch.
 //
+// Two sources may share a descriptor, one that reads and one that writes (full duplex): epoll has one entry for it,
+// with what either wants. Whichever leaves first, the other one is watched on.
+//
 // A worker that has an event loop of its own brings it as a guest. Until end_sources the worker waits in it and polls
 // it, and epoll watches nothing for this worker. Wakes remain this driver's tokens: the guest is woken only if its
 // worker waits in it.
@@ -122,32 +125,43 @@ public:
         epoll_event e = wanted(what, {fd, watches_[at].generation + 1});
         if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &e) < 0) {
             if (errno == EBADF || errno == EPERM) return watch_result::bad_descriptor;
-            if (errno == EEXIST) return watch_result::watched_before;
+            if (errno == EEXIST) return join(source, what);
             throw std::system_error(errno, std::generic_category(), "epoll_ctl: watching a descriptor");
         }
-        ++watches_[at].generation;
-        event_source* before = std::exchange(watches_[at].source, &source);
-        if (before == nullptr)
-            ++watched_;
-        else if (before != &source)                    // on_gone is the last call, and this source is watched again
-            before->on_gone(gone::descriptor_closed);  // the kernel had forgotten it
-        return watch_result::watched;
+        const entry before = watches_[at];
+        watches_[at] = {{&source, nullptr}, {what, {}}, before.generation + 1};
+        ++watched_;
+        watched_ -= before.sources();
+        for (event_source* gone_one : before.of)  // the kernel had forgotten the descriptor, and they were not told
+            if (gone_one != nullptr && gone_one != &source) gone_one->on_gone(gone::descriptor_closed);
+        return watch_result::watched;  // on_gone is the last call: one of them may be watched again by now
     }
 
-    // False: the source is not watched here, or its descriptor was closed.
+    // False: the source is not watched here, its descriptor was closed, or the other source of the descriptor has what
+    // it asks for; what it wanted before then holds.
     bool rewatch(event_source& source, interest what) {
-        if (!watches(source)) return false;
-        const auto at = static_cast<std::size_t>(source.descriptor());
-        epoll_event e = wanted(what, {source.descriptor(), watches_[at].generation});
-        return ::epoll_ctl(epoll_, EPOLL_CTL_MOD, source.descriptor(), &e) == 0;
+        const std::size_t side = side_of(source);
+        if (side == nowhere) return false;
+        entry& w = watches_[static_cast<std::size_t>(source.descriptor())];
+        const std::size_t other = 1 - side;
+        if (w.of[other] != nullptr && !apart(what, w.wants[other])) return false;
+        if (!modify(source.descriptor(), w.of[other] == nullptr ? what : both(what, w.wants[other]))) return false;
+        w.wants[side] = what;
+        return true;
     }
 
     // False: the source is not watched here, or its descriptor was closed before. It is not called again in either
     // case.
     bool unwatch(event_source& source) {
-        if (!watches(source)) return false;
-        forget(static_cast<std::size_t>(source.descriptor()));
-        return ::epoll_ctl(epoll_, EPOLL_CTL_DEL, source.descriptor(), nullptr) == 0;
+        const std::size_t side = side_of(source);
+        if (side == nowhere) return false;
+        const int fd = source.descriptor();
+        entry& w = watches_[static_cast<std::size_t>(fd)];
+        w.of[side] = nullptr;
+        ++w.generation;
+        --watched_;
+        if (w.of[1 - side] != nullptr) return modify(fd, w.wants[1 - side]);
+        return ::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr) == 0;
     }
 
     // Call it before the worker runs. The guest must outlive the end of end_sources.
@@ -165,10 +179,12 @@ public:
             watched_ = 0;
         }
         for (std::size_t at = 0; at < watches_.size(); ++at) {
-            event_source* source = watches_[at].source;
-            if (source == nullptr) continue;
-            (void)unwatch(*source);
-            source->on_gone(gone::worker_ended);
+            for (std::size_t side = 0; side < 2; ++side) {
+                event_source* const source = watches_[at].of[side];
+                if (source == nullptr) continue;
+                (void)unwatch(*source);
+                source->on_gone(gone::worker_ended);
+            }
         }
     }
 
@@ -201,25 +217,51 @@ private:
         int descriptor;
         std::uint32_t generation;
     };
+    // The sources of a descriptor, and what each wants. Of two sources one wants to read and the other one to write.
     struct entry {
-        event_source* source = nullptr;
+        std::array<event_source*, 2> of{};
+        std::array<interest, 2> wants{};
         std::uint32_t generation = 0;
+
+        std::size_t sources() const { return std::size_t{of[0] != nullptr} + std::size_t{of[1] != nullptr}; }
     };
+    static constexpr std::size_t nowhere = 2;
+
+    static bool apart(interest a, interest b) {
+        return a.read != a.write && a.read == b.write && a.write == b.read && !a.once && !b.once;
+    }
+    static interest both(interest a, interest b) { return {.read = a.read || b.read, .write = a.write || b.write}; }
 
     static epoll_event wanted(interest what, tag t) {
         epoll_event e{};
-        e.events = (what.read ? EPOLLIN | EPOLLRDHUP : 0U) | (what.write ? static_cast<unsigned>(EPOLLOUT) : 0U);
+        e.events = (what.read ? EPOLLIN | EPOLLRDHUP : 0U) | (what.write ? static_cast<unsigned>(EPOLLOUT) : 0U) |
+                   (what.once ? static_cast<unsigned>(EPOLLET) : 0U);
         e.data.u64 = std::uint64_t{static_cast<std::uint32_t>(t.descriptor)} << 32 | t.generation;
         return e;
     }
-    bool watches(const event_source& source) const {
+    // Which of its descriptor's two places the source has here.
+    std::size_t side_of(const event_source& source) const {
         const auto at = static_cast<std::size_t>(source.descriptor());
-        return source.descriptor() >= 0 && at < watches_.size() && watches_[at].source == &source;
+        if (source.descriptor() < 0 || at >= watches_.size()) return nowhere;
+        const auto& of = watches_[at].of;
+        return static_cast<std::size_t>(std::find(of.begin(), of.end(), &source) - of.begin());
     }
-    void forget(std::size_t at) {
-        watches_[at].source = nullptr;
-        ++watches_[at].generation;
-        --watched_;
+    // The other source of a descriptor that epoll has already.
+    watch_result join(event_source& source, interest what) {
+        entry& w = watches_[static_cast<std::size_t>(source.descriptor())];
+        if (w.sources() != 1) return watch_result::watched_before;
+        const std::size_t first = w.of[0] != nullptr ? 0 : 1;
+        if (w.of[first] == &source || !apart(what, w.wants[first])) return watch_result::watched_before;
+        if (!modify(source.descriptor(), both(what, w.wants[first])))
+            throw std::system_error(errno, std::generic_category(), "epoll_ctl: watching a descriptor for two sources");
+        w.of[1 - first] = &source;
+        w.wants[1 - first] = what;
+        ++watched_;
+        return watch_result::watched;
+    }
+    bool modify(int fd, interest what) {
+        epoll_event e = wanted(what, {fd, watches_[static_cast<std::size_t>(fd)].generation});
+        return ::epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &e) == 0;
     }
 
     void collect_until(std::int64_t deadline_ns) {
@@ -239,11 +281,21 @@ private:
     void tell(const epoll_event& e) {
         if (e.data.u64 == wake_tag) return;
         const auto at = static_cast<std::size_t>(e.data.u64 >> 32);
-        const entry& w = watches_[at];
-        if (w.source == nullptr || w.generation != static_cast<std::uint32_t>(e.data.u64)) return;
-        w.source->on_ready({.readable = (e.events & (EPOLLIN | EPOLLRDHUP)) != 0,
-                            .writable = (e.events & EPOLLOUT) != 0,
-                            .hung_up = (e.events & (EPOLLHUP | EPOLLERR)) != 0});
+        const auto generation = static_cast<std::uint32_t>(e.data.u64);
+        const readiness is{.readable = (e.events & (EPOLLIN | EPOLLRDHUP)) != 0,
+                           .writable = (e.events & EPOLLOUT) != 0,
+                           .hung_up = (e.events & (EPOLLHUP | EPOLLERR)) != 0,
+                           .ended = (e.events & EPOLLRDHUP) != 0};
+        // After a call that unwatched one of two sources the generation is another: the kernel reports to the other
+        // source again.
+        for (std::size_t side = 0; side < 2 && watches_[at].generation == generation; ++side) {
+            const interest wants = watches_[at].wants[side];
+            event_source* const source = watches_[at].of[side];
+            if (source == nullptr) continue;
+            const readiness its{is.readable && wants.read, is.writable && wants.write, is.hung_up,
+                                is.ended && wants.read};
+            if (its.readable || its.writable || its.hung_up) source->on_ready(its);
+        }
     }
 
     int epoll_;
@@ -252,7 +304,7 @@ private:
     core_seat<guest_core> guest_;
     bool slack_set_ = false;
     int ready_ = 0;               // of events_, not told yet
-    std::size_t watched_ = 0;     // entries of watches_ with a source; 1 with a guest
+    std::size_t watched_ = 0;     // sources in watches_; 1 with a guest
     std::vector<entry> watches_;  // by descriptor
     std::array<epoll_event, batch> events_;
 };

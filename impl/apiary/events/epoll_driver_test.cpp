@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -264,6 +265,100 @@ TEST(epoll_driver, knows_no_source_that_it_does_not_watch) {
     driver.poll();
     EXPECT_EQ(source.told.size(), 1U);
     EXPECT_TRUE(driver.unwatch(source));
+}
+
+struct both_ends {
+    both_ends() {
+        if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, of) != 0)
+            throw std::runtime_error("socketpair");
+    }
+    ~both_ends() { ::close(of[0]), ::close(of[1]); }
+    void put() const { ASSERT_EQ(::write(of[1], "x", 1), 1); }
+    int of[2];
+};
+constexpr apiary::interest to_read{.read = true, .write = false}, to_write{.read = false, .write = true};
+
+TEST(epoll_driver, tells_two_sources_of_one_descriptor_each_what_it_wants_and_watches_one_on_without_the_other) {
+    epoll_driver driver;
+    for (const bool reader_leaves : {true, false}) {
+        const both_ends s;
+        noted reader(s.of[0]), writer(s.of[0]);
+        ASSERT_EQ(driver.watch(reader, to_read), watch_result::watched);
+        ASSERT_EQ(driver.watch(writer, to_write), watch_result::watched);
+        EXPECT_EQ(driver.watched(), 2U);
+        driver.poll();
+        EXPECT_TRUE(reader.told.empty()) << "there is nothing to read";
+        ASSERT_EQ(writer.told.size(), 1U);
+        EXPECT_FALSE(writer.told.back().readable);
+        s.put();
+        driver.poll();
+        ASSERT_EQ(reader.told.size(), 1U);
+        EXPECT_TRUE(reader.told.back().readable && !reader.told.back().writable);
+        EXPECT_EQ(writer.told.size(), 2U);
+        noted &leaves = reader_leaves ? reader : writer, &stays = reader_leaves ? writer : reader;
+        EXPECT_TRUE(driver.unwatch(leaves));
+        EXPECT_FALSE(driver.unwatch(leaves)) << "twice";
+        const std::size_t until_then = leaves.told.size(), before = stays.told.size();
+        driver.poll();
+        EXPECT_EQ(leaves.told.size(), until_then);
+        EXPECT_EQ(stays.told.size(), before + 1);
+        ASSERT_EQ(driver.watch(leaves, reader_leaves ? to_read : to_write), watch_result::watched) << "again";
+        driver.end_sources();
+        EXPECT_EQ(leaves.farewells.size() + stays.farewells.size(), 2U);
+        EXPECT_EQ(driver.watched(), 0U);
+    }
+}
+
+TEST(epoll_driver, refuses_a_source_that_wants_what_the_other_one_has_and_any_third) {
+    epoll_driver driver;
+    const both_ends s;
+    noted reader(s.of[0]), writer(s.of[0]), third(s.of[0]);
+    ASSERT_EQ(driver.watch(reader, to_read), watch_result::watched);
+    EXPECT_EQ(driver.watch(reader, to_write), watch_result::watched_before) << "one source, twice";
+    for (const apiary::interest clash : {to_read, apiary::interest{true, true}, apiary::interest{false, false}})
+        EXPECT_EQ(driver.watch(writer, clash), watch_result::watched_before);
+    ASSERT_EQ(driver.watch(writer, to_write), watch_result::watched);
+    EXPECT_EQ(driver.watch(third, to_read), watch_result::watched_before);
+    EXPECT_FALSE(driver.rewatch(reader, to_write)) << "the other one has it";
+    EXPECT_FALSE(driver.rewatch(third, to_read));
+    EXPECT_FALSE(driver.unwatch(third));
+    s.put();
+    driver.poll();
+    EXPECT_EQ(reader.told.size(), 1U) << "it wants what it wanted";
+    EXPECT_TRUE(driver.rewatch(reader, to_read));
+    EXPECT_TRUE(driver.unwatch(writer));
+    EXPECT_TRUE(driver.rewatch(reader, {.read = true, .write = true}));
+    driver.poll();
+    EXPECT_TRUE(reader.told.back().readable && reader.told.back().writable);
+    EXPECT_EQ(driver.watch(writer, to_write), watch_result::watched_before) << "the reader has both now";
+    EXPECT_TRUE(driver.unwatch(reader));
+}
+
+TEST(epoll_driver, tells_both_sources_of_a_descriptor_of_a_hang_up_and_of_its_number_that_comes_back) {
+    epoll_driver driver;
+    const both_ends s;
+    const int number = s.of[0];
+    noted reader(number), writer(number), heir(number);
+    ASSERT_EQ(driver.watch(writer, to_write), watch_result::watched);
+    ASSERT_EQ(driver.watch(reader, to_read), watch_result::watched);
+    // The one that is told first unwatches the other, which is then told nothing.
+    writer.then = [&] { EXPECT_TRUE(driver.unwatch(reader)); };
+    s.put();
+    driver.poll();
+    EXPECT_TRUE(reader.told.empty());
+    writer.then = nullptr;
+    ASSERT_EQ(driver.watch(reader, to_read), watch_result::watched);
+    ASSERT_EQ(::shutdown(s.of[1], SHUT_RDWR), 0);
+    driver.poll();
+    ASSERT_EQ(reader.told.size(), 1U);
+    EXPECT_TRUE(reader.told.back().hung_up && writer.told.back().hung_up);
+    ::close(number);
+    ASSERT_EQ(::dup2(s.of[1], number), number);  // the number comes back as another socket
+    ASSERT_EQ(driver.watch(heir, to_read), watch_result::watched);
+    EXPECT_EQ(reader.farewells, std::vector{gone::descriptor_closed});
+    EXPECT_EQ(writer.farewells, std::vector{gone::descriptor_closed});
+    EXPECT_EQ(driver.watched(), 1U);
+    EXPECT_TRUE(driver.unwatch(heir));
 }
 
 struct counted_guest final : apiary::guest_core {

@@ -23,6 +23,7 @@ struct readiness {
     bool readable = false;
     bool writable = false;
     bool hung_up = false;  // also: an error is pending on the descriptor; the next read or write returns it
+    bool ended = false;    // a source that reads: the peer sends no more than what there is to read
 };
 
 enum class gone : std::uint8_t {
@@ -30,17 +31,19 @@ enum class gone : std::uint8_t {
     descriptor_closed,  // and its number came back with another source
 };
 
-// Which events to report. Level-triggered: an event is reported again and again until it has been dealt with.
+// Which events to report. An event is reported again and again until it has been dealt with (level-triggered); with
+// `once`, when the state changes and not again (edge-triggered): after a report, read or write until that would block.
 struct interest {
     bool read = true;
     bool write = false;
+    bool once = false;  // not for two sources of one descriptor
 };
 
 enum class watch_result : std::uint8_t {
     watched,
     wrong_backend,   // the source speaks to another kind of loop; also: this worker waits in a guest's loop
     bad_descriptor,  // closed, or of a kind that has no readiness (a regular file)
-    watched_before,  // this descriptor already has a source here
+    watched_before,  // this descriptor has a source here that wants the same, or both to read and to write; or two
     worker_ends,     // by a stop or a detach: it reports to no more sources
 };
 

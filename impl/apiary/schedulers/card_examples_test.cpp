@@ -4,10 +4,12 @@
 #include <apiary/coroutines/async_event.hpp>
 #include <apiary/coroutines/async_mutex.hpp>
 #include <apiary/coroutines/async_semaphore.hpp>
+#include <apiary/coroutines/byte_stream.hpp>
 #include <apiary/coroutines/channel.hpp>
 #include <apiary/coroutines/delayed_posts.hpp>
-#include <apiary/coroutines/on_compute.hpp>
 #include <apiary/coroutines/limited.hpp>
+#include <apiary/coroutines/on_compute.hpp>
+#include <apiary/coroutines/one_worker.hpp>
 #include <apiary/coroutines/readable.hpp>
 #include <apiary/coroutines/select.hpp>
 #include <apiary/coroutines/sleeping.hpp>
@@ -29,8 +31,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -183,7 +187,9 @@ TEST(card, select) {
     channel<int> a(1), b(1);
     async_event<> stopped;
     for (int round = 0; round != 2; ++round) {
-        if (round == 0) { EXPECT_EQ(a.try_send(9), awaited::done); }
+        if (round == 0) {
+            EXPECT_EQ(a.try_send(9), awaited::done);
+        }
         with_timers([&](auto& timers) -> co_task<> {
 #include "coroutines/select.1.inc"
         });
@@ -232,6 +238,22 @@ TEST(card, readable) {
     });
     ::close(pipe[0]);
     ::close(pipe[1]);
+}
+
+TEST(card, streams) {
+    int ends[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    ASSERT_EQ(::write(ends[1], "four", 4), 4);
+    timer_thread<real_sync, epoll_driver> world;
+    run([&world, accepted = ends[0]]() -> co_task<> {
+        std::array<std::byte, 64> buffer;
+#include "coroutines/byte_stream.1.inc"
+        EXPECT_EQ(put.bytes, 4U);
+    });
+    hive my_hive({});
+    const int accepted = ends[1];
+#include "coroutines/one_worker.1.inc"
+    EXPECT_EQ(s.descriptor(), accepted);
 }
 
 TEST(card, on_compute) {
