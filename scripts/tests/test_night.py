@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
+import errno
+import io
+import itertools
+import os
+import signal
+import subprocess
+import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
+from apiary_cli.base import repo
 from apiary_cli.base.errors import Fault
+from apiary_cli.night import child, memory, spread, store as stores
+from apiary_cli.night.store import Store
 from apiary_cli.night.unit import Unit
+from apiary_cli.verify import checks, logic, night_units, search_parts
 
 from . import fakes
 
@@ -48,6 +63,311 @@ class Identity(Folder):
         self.assertEqual(unit.line(), f"M=17 {self.folder}/one 'a b' {self.folder}/data --json /dev/null")
         self.assertEqual(unit.with_(replay="scripts/apiary soak hive").line(), "scripts/apiary soak hive")
         self.assertEqual(unit.command("/p", {"data": "/d", "out": "/o"}), ["/p", "a b", "/d", "--json", "/o"])
+
+
+def result(unit: Unit, **more: object) -> dict:
+    told = child.lost(unit, "") | {"rc": 0, "ended": "", "seconds": 1.0} | more
+    return stores.sealed({name: value for name, value in told.items() if name != "digest"})
+
+
+class Kept(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        self.store = Store(self.folder / "store")
+        self.unit = Unit("stress", "hive", self.program())
+
+    def test_a_result_comes_back_and_nothing_half_written_lies_about(self) -> None:
+        self.assertIsNone(self.store.done(self.unit))
+        self.store.put(result(self.unit))
+        self.assertEqual(self.store.done(self.unit)["rc"], 0)
+        self.assertEqual([one["unit"] for one in self.store.results()], [self.unit.key])
+        self.assertEqual([path.name for path in self.store.folder.rglob("*") if path.is_file()], [f"{self.unit.key}.json"])
+
+    def test_garbage_is_told_by_name_and_done_again(self) -> None:
+        self.store.put(result(self.unit))
+        path = self.store.path(self.unit.key)
+        whole = path.read_text()
+        other = result(self.unit.with_(name="other"))
+        for text, why in ((whole[: len(whole) // 2], "torn"), ("", "torn"), ("[]", "torn"), ("{}", "no schema"), (whole.replace('"rc": 0', '"rc": 1'), "contents"),
+                          (whole.replace('"seconds": 1.0', '"seconds": "x"'), "no seconds"), (repo.json_text(other), "tells of the unit"), ("\0" * 99, "torn")):
+            self.store.garbage = []
+            path.write_text(text)
+            self.assertIsNone(self.store.done(self.unit), text)
+            self.assertIn(why, self.store.garbage[0])
+            self.assertIn(f"{self.unit.key}.json was no result", self.store.garbage[0])
+        with contextlib.redirect_stderr(io.StringIO()):
+            night = spread.perform([self.unit], spread.Pool(1), self.store, 60.0, lambda _: 0.0)
+        self.assertEqual((night.fresh, night.fault, self.store.done(self.unit)["rc"]), ({self.unit.key}, None, 0))
+
+    def test_what_a_limit_or_the_machine_ended_is_tried_again(self) -> None:
+        for more, kept in ((dict(rc=1), True), (dict(rc=-11), True), (dict(rc=None, ended="time"), False), (dict(rc=None, ended="memory"), False),
+                           (dict(rc=-9), False), (dict(rc=None, ended="lost"), False)):
+            self.store.put(result(self.unit, **more))
+            self.assertEqual(self.store.done(self.unit) is not None, kept, more)
+
+    def test_what_cannot_be_written_is_told_with_a_remedy_and_harms_nothing(self) -> None:
+        self.store.put(result(self.unit))
+        for number, remedy in ((errno.ENOSPC, "make room"), (errno.EROFS, "can be written"), (errno.EACCES, "this user may write")):
+            with mock.patch.object(Path, "write_text", side_effect=OSError(number, os.strerror(number))):
+                with self.assertRaises(Fault) as told:
+                    self.store.put(result(self.unit, seconds=2.0))
+            self.assertIn("the result of stress hive cannot be written to the store", told.exception.seen)
+            self.assertEqual((told.exception.cause, remedy in told.exception.remedy), (os.strerror(number), True))
+        self.assertEqual(self.store.done(self.unit)["seconds"], 1.0)
+
+    def test_a_full_disk_ends_the_night_with_what_was_done(self) -> None:
+        units = [self.unit.with_(name=f"{i}", salt=str(i)) for i in range(3)]
+        real, left = self.store.put, itertools.count()
+
+        def put(one: dict) -> None:
+            if next(left):
+                raise Fault("the result cannot be written", "No space left on device", "make room")
+            real(one)
+
+        with mock.patch.object(self.store, "put", put), contextlib.redirect_stderr(io.StringIO()):
+            night = spread.perform(units, spread.Pool(1), self.store, 60.0, lambda _: 0.0)
+        self.assertEqual((len(night.results), night.fault.cause, [one.name for one in night.waiting]), (1, "No space left on device", ["2"]))
+
+    def test_one_night_at_a_time(self) -> None:
+        with self.store.alone():
+            with self.assertRaises(Fault) as told, Store(self.store.folder).alone():
+                self.fail("two nights")
+        self.assertIn(f"process {os.getpid()} on", told.exception.cause)
+        with Store(self.store.folder).alone():
+            pass
+        (self.folder / "file").write_text("")
+        with self.assertRaisesRegex(Fault, "cannot be written to the store"), Store(self.folder / "file").alone():
+            self.fail("no folder")
+
+    def test_files_of_units_are_what_their_names_say(self) -> None:
+        name = self.store.add(self.unit.program)
+        self.assertTrue(os.access(self.store.program(name), os.X_OK))
+        self.store.program(name).write_text("something else")
+        with self.assertRaisesRegex(Fault, "not the file that its name says"):
+            self.store.program(name)
+        self.store.add(self.unit.program)
+        self.assertEqual(self.store.program(name).read_bytes(), Path(self.unit.program).read_bytes())
+
+
+class Children(Folder):
+    def run_one(self, text: str, **more: object) -> dict:
+        return child.run(Unit("stress", "one", self.program("p", text), **more), cwd=self.folder)
+
+    def test_what_it_leaves_is_a_result_however_it_ends(self) -> None:
+        for text, rc, said in (("#!/bin/sh\necho 7; exit 3\n", 3, "7"), ("#!/bin/sh\nkill -SEGV $$\n", -11, "")):
+            told = self.run_one(text)
+            self.assertEqual((told["rc"], told["ended"], told["output"]), (rc, "", said))
+        self.assertIn("could not be started", self.run_one("no program")["how"])
+        told = self.run_one("#!/bin/sh\necho '{\"a\": 1}' > $2\n", words=("--json", "{out}"), reads="verdicts")
+        self.assertEqual((told["lines"], told["how"]), ([{"a": 1}], ""))
+        for text, how in (("#!/bin/sh\n", "left no verdict"), ("#!/bin/sh\necho '{\"a\": 1' > $2\n", "cannot be read")):
+            self.assertIn(how, self.run_one(text, words=("--json", "{out}"), reads="verdicts")["how"])
+
+    def test_it_is_held_to_its_limits_with_all_that_it_started(self) -> None:
+        told = self.run_one("#!/bin/sh\nsetsid sleep 987 &\nsleep 987\n", limit=0.2)
+        self.assertEqual((told["rc"], told["ended"], told["how"]), (None, "time", "did not end within 0.2 s"))
+        hungry = f"#!{sys.executable} -S\nx = b'x' * (200 << 20)\nimport time\ntime.sleep(60)\n"
+        self.assertEqual(self.run_one(hungry, memory=100 << 20)["how"], "held more than 100 MiB")
+        self.assertNotIn("sleep\x00987", "".join(path.read_text() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()))
+
+    def test_it_dies_with_its_worker(self) -> None:
+        self.program("p", f"#!/bin/sh\nsetsid sh -c 'echo $$ > {self.folder}/born; exec sleep 986' &\nsleep 986\n")
+        code = ("import sys; from pathlib import Path; from apiary_cli.night import child; from apiary_cli.night.unit import Unit\n"
+                f"child.run(Unit('stress', 'one', '{self.folder}/p'), cwd=Path('/'))")
+        worker = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).resolve().parents[1])
+        born = self.folder / "born"
+        self.until(lambda: born.exists() and born.read_text().strip())
+        worker.kill()
+        worker.wait()
+        pid = int(born.read_text())
+        self.until(lambda: not Path(f"/proc/{pid}").exists())
+
+    def until(self, holds) -> None:
+        for _ in range(3000):
+            if holds():
+                return
+            time.sleep(0.01)
+        self.fail("it never came")
+
+    def test_a_program_that_changes_while_it_runs_gives_no_result(self) -> None:
+        with self.assertRaisesRegex(Fault, "changed while it ran"):
+            self.run_one("#!/bin/sh\necho '# more' >> $0\n")
+
+
+class Engine:
+    """One that does what it is told, at once."""
+
+    room, told = 2, "a fake"
+
+    def __init__(self, does) -> None:
+        self.does, self.queue, self.asked = does, [], []
+
+    @property
+    def running(self) -> int:
+        return len(self.queue)
+
+    def submit(self, unit: Unit) -> None:
+        self.asked.append(unit.name)
+        self.queue.append(unit)
+
+    def wait(self, _: float) -> list:
+        done, self.queue = [(unit, self.does(unit)) for unit in self.queue], []
+        return done
+
+    def close(self) -> None:
+        pass
+
+
+class Units(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        self.store = Store(self.folder / "store")
+        program = self.program()
+        self.units = [Unit("stress", name, program) for name in "abcd"]
+
+    def perform(self, engine: Engine, seconds: float = 60.0, estimate=lambda _: 0.0, follow=lambda *_: ()) -> spread.Night:
+        with contextlib.redirect_stderr(io.StringIO()):
+            return spread.perform(self.units, engine, self.store, seconds, estimate, follow)
+
+
+class Nights(Units):
+    def test_a_night_that_was_killed_goes_on_where_it_was(self) -> None:
+        def dies(unit: Unit) -> dict:
+            if unit.name == "c":
+                raise KeyboardInterrupt
+            return result(unit)
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.perform(Engine(dies))
+        engine = Engine(result)
+        night = self.perform(engine)
+        self.assertEqual((engine.asked, len(night.results), len(night.fresh)), (["c", "d"], 4, 2))
+        self.assertEqual(self.perform(Engine(self.fail)).fresh, set(), "and a third has nothing to do")
+
+    def test_what_does_not_fit_waits_and_what_is_shorter_goes_before_it(self) -> None:
+        night = self.perform(Engine(result), 10.0, lambda unit: {"b": 100.0}.get(unit.name, 1.0))
+        self.assertEqual(([night.units[key].name for key in night.results], [unit.name for unit in night.waiting]), (["a", "c", "d"], ["b"]))
+
+    def test_a_unit_that_kills_its_worker_three_times_is_red_and_named(self) -> None:
+        engine = Engine(lambda unit: child.lost(unit, "its worker was killed") if unit.name == "b" else result(unit))
+        night = self.perform(engine)
+        self.assertEqual(engine.asked.count("b"), 3)
+        (told,) = [one for one in night.results.values() if one["ended"]]
+        self.assertEqual((told["name"], told["how"]), ("b", "its worker was killed, 3 times"))
+        self.assertIsNone(self.store.done(self.units[1]), "the next night tries again")
+
+    def test_a_worker_that_lies_about_what_it_did_is_not_believed(self) -> None:
+        other = self.units[0].with_(salt="other")
+        night = self.perform(Engine(lambda unit: result(other) if unit.name == "b" else result(unit)))
+        (told,) = [one for one in night.results.values() if one["ended"]]
+        self.assertIn("gave back no result of it: it tells of the unit", told["how"])
+
+    def test_an_engine_that_goes_away_leaves_what_was_done_and_what_waits(self) -> None:
+        def gone(unit: Unit) -> dict:
+            if unit.name == "c":
+                raise Fault("the scheduler tls://x went away", "closed", "start it again")
+            return result(unit)
+
+        night = self.perform(Engine(gone))
+        self.assertEqual((night.fault.seen, len(night.results), sorted(unit.name for unit in night.waiting)),
+                         ("the scheduler tls://x went away", 2, ["c", "d"]))
+
+
+class Remembered(Units):
+    def test_the_next_night_begins_with_what_was_red_then_what_waited_then_what_ran_longest_ago(self) -> None:
+        old = memory.Memory(done={"stress a": "20261101T000000Z", "stress b": "20261102T000000Z", "stress d": "20261103T000000Z"},
+                            waiting=["stress d"], red={"stress b": ""}, seconds={"stress a": 7.0})
+        self.assertEqual([unit.name for unit in old.order(self.units)], ["b", "d", "c", "a"])
+        self.assertEqual([old.estimate(unit) for unit in self.units[:2]], [7.0, memory.GUESSES["stress"]])
+        memory.learn(old, [result(self.units[2], seconds=3.0)], [self.units[0]])
+        memory.write(self.store, old, {"red": []})
+        again = memory.read(self.store)
+        self.assertEqual((again.seconds["stress c"], again.waiting, again.told, again.nights), (3.0, ["stress a"], [], [{"red": []}]))
+
+    def test_a_clock_that_was_set_back_and_garbage_cost_an_order_and_no_result(self) -> None:
+        memory.write(self.store, memory.Memory(done={"stress a": "20270101T000000Z", "stress b": "20260101T000000Z"}), {})
+        told = memory.read(self.store, datetime.datetime(2026, 11, 27, tzinfo=datetime.timezone.utc))
+        self.assertEqual((list(told.done), "set back: 1 units" in told.told[0]), (["stress b"], True))
+        for text in ("{", "[]", "{}", '{"seconds": 1, "done": {}, "waiting": [], "red": {}, "nights": []}'):
+            memory.path(self.store).write_text(text)
+            self.assertEqual(len(memory.read(self.store).told), 1, text)
+
+    def test_in_six_days_every_logic_mutant_is_drawn_once_and_each_day_has_seeds_of_its_own(self) -> None:
+        (self.folder / "impl").mkdir()
+        with mock.patch.object(repo, "source_hash", return_value="x"):
+            days = [datetime.date(2026, 11, 1) + datetime.timedelta(i) for i in range(logic.DRAWS)]
+            names = [unit.name for day in days for unit in night_units.logic_mutants(day, True)]
+        of = logic.DRAWS * night_units.SHARDS_OF_A_DRAW
+        self.assertEqual(sorted(names), sorted(f"part {i} of {of}" for i in range(1, of + 1)))
+        seeds = [seed for day in days for seed in night_units.seeds(day, 3)]
+        self.assertEqual(len(set(seeds)), len(seeds))
+
+
+CHECK = """#!{python}
+import json, sys
+words = sys.argv[1:]
+ways = open(words[words.index("--from") + 1]).read().split()
+budget, leaves = int(words[words.index("--budget") + 1][:-1]), {leaves}
+queue = [0] * 0
+for way in ways:
+    first, last = (0, leaves) if way == "all" else map(int, way.partition("@")[0].split("."))
+    queue += range(first, last)
+done, left = queue[:budget], queue[budget:]
+told = dict(name=words[0], kind="check", engine="explorer", verdict="budget" if left else "pass", as_expected=True, executions=len(done), graphs=len(done),
+            blocked=0, laws={{"check": len(done)}}, reach={{"deep": 1}} if {deep} in done else {{}}, acted=[0, 1] if 1 in done else [0], sites={{}},
+            bound="RC11")
+if left:
+    told["left"] = " ".join(f"{{i}}.{{i + 1}}@{{1 / leaves}}" for i in left)
+open(words[-1], "w").write(json.dumps(told) + "\\n")
+"""
+
+
+class Divided(Units):
+    def search(self, leaves: int = 40, deep: int = 39, budget: int = 9, engine=None, seconds: float = 60.0, too_large: bool = False) -> search_parts.Search:
+        program = self.program("check", CHECK.format(python=f"{sys.executable} -IS", leaves=leaves, deep=deep))
+        entry = checks.Entry("deque", "check", ("explorer",), 2, "", Path(program), ("deep",), too_large)
+        follow = lambda unit, told: [(too_large, one) for one in search_parts.divided(unit, told, entry, self.store, budget)]  # noqa: E731
+        self.units = [search_parts.part(entry, [search_parts.WHOLE], self.store, budget)]
+        self.night = self.perform(engine or spread.Pool(2), seconds, lambda _: 0.1, follow)
+        told = [[search_parts.told(unit) for unit in some] for some in (self.night.units.values(), self.night.waiting)]
+        (found,) = search_parts.gathered([entry], told[0], self.night.results, told[1])
+        return found
+
+    def test_the_sum_over_all_parts_is_that_of_one_machine_and_is_judged_as_one(self) -> None:
+        verdict = self.search().verdict()
+        self.assertEqual((verdict["graphs"], verdict["verdict"], verdict["as_expected"], verdict["acted"]), (40, "pass", True, [0, 1]))
+        self.assertGreater(verdict["parts"], 4)
+
+    def test_what_must_be_reached_and_asked_is_a_matter_of_all_parts(self) -> None:
+        verdict = self.search(deep=99).verdict()
+        self.assertEqual((verdict["as_expected"], verdict["reason"]), (False, "never reached deep"))
+        self.assertIn("thread 1 ran no operation", self.search(leaves=1, deep=0).verdict()["reason"])
+
+    def test_a_night_that_ends_before_has_no_pass_and_the_next_one_ends_it(self) -> None:
+        engine = Engine(child.run)
+        engine.room = 1
+        turns = itertools.count()
+        real = engine.submit
+
+        def submit(unit: Unit) -> None:
+            if next(turns) == 2:
+                raise Fault("the scheduler went away")
+            real(unit)
+
+        engine.submit = submit
+        verdict = self.search(engine=engine).verdict()
+        self.assertEqual((verdict["verdict"], verdict["as_expected"], self.night.fault.seen), ("budget", False, "the scheduler went away"))
+        self.assertRegex(verdict["bound"], r"budget ended, about [\d.]+ % of the search tree covered")
+        before = sum(one["lines"][0]["graphs"] for one in self.night.results.values())
+        again = self.search().verdict()
+        self.assertEqual((again["graphs"], again["verdict"]), (40, "pass"))
+        fresh = sum(self.night.results[key]["lines"][0]["graphs"] for key in self.night.fresh)
+        self.assertEqual(fresh, 40 - before, "nothing is done twice")
+
+    def test_a_part_that_crashes_is_no_pass(self) -> None:
+        search = self.search()
+        search.broken = "did not end within 5 s"
+        self.assertEqual((search.verdict()["verdict"], search.verdict()["reason"]), ("error", "did not end within 5 s"))
 
 
 if __name__ == "__main__":

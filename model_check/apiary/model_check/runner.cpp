@@ -217,7 +217,7 @@ judged judge(const task& t, verdict v, const search_options& o) {
     if (found_nothing && !o.mutate_site.empty() && v.mutation_met == 0)
         v.reason = "the mutated operation does not run here";
     // Of a mutant it would look like a kill. One execution that is replayed need not meet everything.
-    // Nor need a part of a search: that is judged of all parts together, by the one who gave it out.
+    // Nor need a part of a search: that is judged of all parts together, when they are put together.
     if (found_nothing && o.mutate_site.empty() && o.replay.empty() && o.from.empty()) {
         if (std::string nothing = did_nothing(t, v); !nothing.empty())
             v.result = outcome::error, v.reason = std::move(nothing);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pkgutil
 import platform
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from ..base.errors import Fault, tail
 from .store import SCHEMA, sealed
 from .unit import VERDICTS, Unit
 
-GUARD = Path(__file__).with_name("guard.py")
+GUARD = pkgutil.get_data(__package__, "guard.py").decode()   # by its text, since a worker elsewhere has these files in an archive
 GRACE = 60.0            # beyond the unit's own limit: the guard is gone, or the machine stands still
 OUTPUT, LINES = 6000, 4096
 ENDED = {"time": "did not end within {limit:g} s", "memory": "held more than {memory} MiB", "start": "could not be started: {why}",
@@ -32,7 +33,7 @@ def run(unit: Unit, program: Path | None = None, files: dict[str, Path] | None =
     with tempfile.TemporaryDirectory(prefix="apiary-unit-") as folder:
         out, report = Path(folder) / "out", Path(folder) / "report"
         command = unit.command(str(program), places | {"out": str(out)})
-        guard = [sys.executable, "-IS", GUARD, str(os.getpid()), f"{unit.limit:g}", str(unit.memory), report, "--", *command]
+        guard = [sys.executable, "-IS", "-c", GUARD, str(os.getpid()), f"{unit.limit:g}", str(unit.memory), report, "--", *command]
         done = proc.run(guard, cwd=cwd, env=os.environ | dict(unit.environment), timeout=unit.limit + GRACE, merge=True, keep=1 << 20)
         told = repo.read_json(report) or {"rc": None, "ended": "lost", "seconds": round(done.seconds, 3), "cpu_seconds": 0.0, "memory": 0}
         lines, torn = read_lines(out) if unit.reads == VERDICTS else ([], "")
