@@ -8,18 +8,19 @@ import errno
 import io
 import itertools
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
+import zipfile
 from pathlib import Path
 from unittest import mock
 
 from apiary_cli.base import repo
 from apiary_cli.base.errors import Fault
-from apiary_cli.night import child, memory, spread, store as stores
+from apiary_cli.night import child, cluster, memory, spread, store as stores
 from apiary_cli.night.store import Store
 from apiary_cli.night.unit import Unit
 from apiary_cli.verify import checks, logic, night_units, search_parts
@@ -197,10 +198,13 @@ class Children(Folder):
 class Engine:
     """One that does what it is told, at once."""
 
-    room, told = 2, "a fake"
+    told = "a fake"
 
-    def __init__(self, does) -> None:
-        self.does, self.queue, self.asked = does, [], []
+    def __init__(self, does, room: int = 2) -> None:
+        self.does, self.room, self.queue, self.asked, self.notes = does, room, [], [], []
+
+    def takes(self, _: Unit) -> bool:
+        return len(self.queue) < self.room
 
     @property
     def running(self) -> int:
@@ -344,8 +348,7 @@ class Divided(Units):
         self.assertIn("thread 1 ran no operation", self.search(leaves=1, deep=0).verdict()["reason"])
 
     def test_a_night_that_ends_before_has_no_pass_and_the_next_one_ends_it(self) -> None:
-        engine = Engine(child.run)
-        engine.room = 1
+        engine = Engine(child.run, 1)
         turns = itertools.count()
         real = engine.submit
 
@@ -368,6 +371,139 @@ class Divided(Units):
         search = self.search()
         search.broken = "did not end within 5 s"
         self.assertEqual((search.verdict()["verdict"], search.verdict()["reason"]), ("error", "did not end within 5 s"))
+
+
+class KilledWorker(Exception):
+    """By its name, as Dask has it."""
+
+
+class Future:
+    def __init__(self, does) -> None:
+        self.does = does
+
+    def done(self) -> bool:
+        return True
+
+    def cancelled(self) -> bool:
+        return self.does is None
+
+    def exception(self):
+        return self.does if isinstance(self.does, Exception) else None
+
+    def result(self):
+        return self.does
+
+
+class Client:
+    """What a cluster asks of Dask's, of workers that are this process."""
+
+    status = "running"
+
+    def __init__(self, workers: dict[str, dict], does=None) -> None:
+        self.workers, self.does, self.asked = workers, does, []
+
+    def upload_file(self, path: str) -> None:
+        with zipfile.ZipFile(path) as made:
+            self.names = made.namelist()
+
+    def scheduler_info(self, n_workers: int) -> dict:
+        return {"workers": self.workers}
+
+    def run(self, what, workers: list[str], on_error: str) -> dict:
+        return {one: what() | self.workers[one] if self.workers[one] is not None else OSError("gone") for one in workers}
+
+    def submit(self, what, told: dict, sent: dict, workers: list[str], **_: object) -> Future:
+        self.asked.append((workers, sorted(sent)))
+        return Future(self.does(told, sent) if self.does else what(told, sent))
+
+    def scatter(self, data: bytes, hash: bool) -> bytes:
+        return data
+
+    def as_current(self):
+        return contextlib.nullcontext()
+
+    def get_versions(self, check: bool) -> dict:
+        return {"scheduler": {"host": {"python": "3.8.1.final.0"}, "packages": {"distributed": "2020.1"}}}
+
+    def close(self, timeout: int) -> None:
+        pass
+
+
+class Clusters(Units):
+    def setUp(self) -> None:
+        super().setUp()
+        here = self.folder / "worker"
+        here.mkdir()
+        fake = types.SimpleNamespace(__version__="1", TimeoutError=TimeoutError, wait=lambda *_, **__: None, Client=lambda *_, **__: Client({}),
+                                     get_worker=lambda: types.SimpleNamespace(local_directory=str(here)))
+        for change in (mock.patch.dict(sys.modules, distributed=fake), mock.patch.object(cluster, "ready"), mock.patch.object(cluster, "COMES", 0.01)):
+            change.start()
+            self.addCleanup(change.stop)
+        data = self.folder / "data"
+        data.write_text("8\n")
+        program = self.program("reads", "#!/bin/sh\ncat $1\nexit 3\n")
+        self.units = [Unit("stress", "reads", program, ("{data}",), (("data", str(data)),), replay="again")]
+
+    def test_a_unit_comes_back_from_a_worker_as_from_here(self) -> None:
+        client = Client({"tls://a": {}})
+        night = self.perform(cluster.Cluster(client, self.store, "the scheduler x", 1))
+        (told,) = night.results.values()
+        self.assertEqual((told["rc"], told["output"], told["line"], night.fresh), (3, "8", "again", {self.units[0].key}))
+        self.assertEqual(client.asked, [(["tls://a"], [])])
+        self.assertLessEqual({"apiary_cli/__init__.py", "apiary_cli/night/guard.py", "apiary_cli/base/repo.py"}, set(client.names))
+
+    def test_a_worker_that_does_not_see_the_store_is_sent_what_it_needs(self) -> None:
+        client = Client({"tls://a": {}})
+        client.does = lambda told, sent: cluster.do_unit(told | {"token": "another"}, sent)
+        night = self.perform(cluster.Cluster(client, self.store, "x", 1))
+        self.assertEqual(([one["rc"] for one in night.results.values()], [len(sent) for _, sent in client.asked]), ([3], [0, 2]))
+
+    def test_a_program_that_was_cut_short_on_the_way_gives_no_result(self) -> None:
+        client = Client({"tls://a": {}})
+        client.does = lambda told, sent: cluster.do_unit(told | {"token": "another"}, {name: data[:3] for name, data in sent.items()})
+        with self.assertRaisesRegex(ValueError, "came as another file"):
+            self.perform(cluster.Cluster(client, self.store, "x", 1))
+
+    def test_workers_that_differ_are_refused_by_name_and_get_nothing(self) -> None:
+        workers = {"tls://a": {}, "tls://b": {"libc": "musl 1"}, "tls://c": {"processor": "aarch64"}, "tls://d": {"Python": "3.8"},
+                   "tls://e": {"distributed": "0"}, "tls://f": None}
+        client = Client(workers)
+        engine = cluster.Cluster(client, self.store, "x", 1)
+        self.perform(engine)
+        self.assertEqual(client.asked, [(["tls://a"], [])])
+        for name, why in (("b", "libc musl 1 and not "), ("c", "processor aarch64"), ("d", "Python 3.8"), ("e", "distributed 0"), ("f", "does not answer")):
+            self.assertIn(f"worker tls://{name} was refused: ", "\n".join(engine.notes))
+            self.assertIn(why, "\n".join(engine.notes))
+        del workers["tls://a"]
+        with self.assertRaisesRegex(Fault, "no worker of x can do these units"):
+            cluster.Cluster(client, self.store, "x", 1)
+        self.assertIn("and the programs are for", cluster.do_unit({"machine": {"libc": "musl"}}, {})["refused"])
+
+    def test_how_a_cluster_fails_is_told(self) -> None:
+        for does, how in ((KilledWorker("x"), "killed its worker 3 times"), (OSError("odd"), "its worker said: OSError('odd'), 3 times")):
+            client = Client({"tls://a": {}}, lambda *_: does)
+            night = self.perform(cluster.Cluster(client, self.store, "x", 1))
+            self.assertIn(how, next(iter(night.results.values()))["how"])
+        night = self.perform(cluster.Cluster(Client({"tls://a": {}}, lambda *_: None), self.store, "x", 1))
+        self.assertIn("the scheduler (x) went away", night.fault.seen)
+        client = Client({"tls://a": {}})
+        engine = cluster.Cluster(client, self.store, "x", 1)
+        client.status = "closed"
+        self.assertIn("the scheduler (x) went away", self.perform(engine).fault.seen)
+
+    def test_only_tls_or_loopback_and_the_same_versions(self) -> None:
+        for address, why in (("tcp://10.0.0.1:8786", "neither TLS nor loopback"), ("http://a:1", "no address"), ("a", "no address"),
+                             ("tls://a:1", "has other versions"), ("tcp://127.0.0.1:1", "has other versions")):
+            with self.assertRaisesRegex(Fault, why):
+                cluster.of_a_team(address, self.store)
+        with mock.patch.object(sys.modules["distributed"], "Client", side_effect=OSError("refused")):
+            with self.assertRaisesRegex(Fault, "the scheduler tls://a:1 does not answer"):
+                cluster.of_a_team("tls://a:1", self.store)
+
+    def test_what_needs_this_checkout_runs_here(self) -> None:
+        self.units = [self.units[0].with_(tree=True)]
+        client = Client({"tls://a": {}}, self.fail)
+        self.assertEqual([one["rc"] for one in self.perform(cluster.Cluster(client, self.store, "x", 1)).results.values()], [3])
 
 
 if __name__ == "__main__":

@@ -47,11 +47,11 @@ def run(unit: Unit, program: Path | None = None, files: dict[str, Path] | None =
     })
 
 
-def lost(unit: Unit, how: str) -> dict:
+def lost(unit: Unit, how: str, ended: str = "lost") -> dict:
     """Of a unit whose worker did not come back with one: red, and never believed by the next night."""
     return sealed({
         "schema": SCHEMA, "unit": unit.key, "kind": unit.kind, "name": unit.name, "reads": unit.reads, "line": unit.line(), "place": unit.place,
-        "rc": None, "ended": "lost", "how": how, "seconds": 0.0, "cpu_seconds": 0.0, "memory": 0, "utc": repo.utc_stamp(), "host": repo.host(),
+        "rc": None, "ended": ended, "how": how, "seconds": 0.0, "cpu_seconds": 0.0, "memory": 0, "utc": repo.utc_stamp(), "host": repo.host(),
         "lines": [], "output": "",
     })
 

@@ -1,7 +1,7 @@
 """Does the units of a night, by any engine that takes units and gives results back; and that of this machine, a pool.
 
-An engine has `room` (units at a time), `running`, submit(unit), wait(seconds) -> [(unit, result)], and close(). What it gives is kept in
-the store at once, so that a night that is killed goes on where it was."""
+What an engine gives back is
+kept in the store at once, so that a night that is killed goes on where it was."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ TRIES = 3
 
 class Engine(Protocol):
     room: int
-    told: str       # what it is, for the page
+    told: str           # what it is, for the page
+    notes: list[str]    # what the page says of it besides
 
+    def takes(self, unit: Unit) -> bool: ...
     @property
     def running(self) -> int: ...
     def submit(self, unit: Unit) -> None: ...
@@ -34,13 +36,16 @@ class Pool:
     """Threads of this process, each with a child at a time."""
 
     def __init__(self, processes: int):
-        self.room, self.told = processes, f"{processes} processes of this machine"
+        self.room, self.told, self.notes = processes, f"{processes} processes of this machine", []
         self.pool = concurrent.futures.ThreadPoolExecutor(processes)
         self.futures: dict[concurrent.futures.Future, Unit] = {}
 
     @property
     def running(self) -> int:
         return len(self.futures)
+
+    def takes(self, _: Unit) -> bool:
+        return len(self.futures) < self.room
 
     def submit(self, unit: Unit) -> None:
         self.futures[self.pool.submit(child.run, unit)] = unit
@@ -75,6 +80,7 @@ def perform(units: list[Unit], engine: Engine, store: Store, seconds: float, est
     `follow`: what a result gives to do, each with whether it can wait."""
     began, night, queue = time.monotonic(), Night(), list(units)
     tries: dict[str, int] = {}
+    unknown: set[str] = set()   # to the store, as it was seen
 
     def left() -> float:
         return began + seconds - time.monotonic()
@@ -92,13 +98,14 @@ def perform(units: list[Unit], engine: Engine, store: Store, seconds: float, est
             unit = queue[place]
             if unit.key in night.results:
                 queue.pop(place)
-            elif known := store.done(unit):
+            elif unit.key not in unknown and (known := store.done(unit)):
                 queue.pop(place)
                 finish(unit, known)
                 place = 0
-            elif estimate(unit) <= left():
+            elif engine.takes(unit) and estimate(unit) <= left():
                 return queue.pop(place)
             else:
+                unknown.add(unit.key)
                 place += 1
         return None
 
@@ -124,7 +131,7 @@ def perform(units: list[Unit], engine: Engine, store: Store, seconds: float, est
     try:
         with Progress("units", len(queue), left=time_left) as progress:
             while True:
-                while engine.running < engine.room and (unit := take()):
+                while unit := take():
                     running[unit.key] = unit
                     engine.submit(unit)
                 if not engine.running:

@@ -47,7 +47,7 @@ def ended_by(rc: int) -> str:
 
 def sign(output: str) -> str:
     """What a sanitizer, or one of our verbs, says first."""
-    found = re.search(r"^.*(?:ERROR: |WARNING: ThreadSanitizer|runtime error|survives without a reason|^apiary: ).*$", output, re.MULTILINE)
+    found = re.search(r"^.*(?:ERROR: |WARNING: ThreadSanitizer|runtime error|survives without a reason|no check executes|is killed|^apiary: ).*$", output, re.MULTILINE)
     return found[0].strip() if found else ""
 
 

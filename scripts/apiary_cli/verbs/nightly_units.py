@@ -119,20 +119,24 @@ def run(store: Store, seconds: float, day: datetime.date, scheduler: str | None,
             "seconds": night.seconds + (first.seconds if night is not first else 0), "busy": night.busy,
             "done": [search_parts.told(unit) for unit in night.units.values()], "fresh": sorted(night.fresh),
             "waiting": [search_parts.told(unit) for unit in night.waiting], "entries": [dataclasses.asdict(entry) for entry in entries],
-            "notes": [*memory.told, *store.garbage, *([night.fault.text()] if night.fault else [])], "fault": night.fault.seen if night.fault else "",
+            "notes": [*memory.told, *engine.notes, *store.garbage, *([night.fault.text()] if night.fault else [])], "fault": night.fault.seen if night.fault else "",
         }
         name = "night.json" if part is None else f"night-{part[0]}-of-{part[1]}.json"
         with store.writing("the record of this night"):
             repo.write_json(store.folder / name, record)
         memories.learn(memory, [night.results[key] for key in night.fresh], night.waiting)
         done = judged([record], store, memory.red if memory.nights else None, whole=part is None)
-        memory.red = {f"{one.name} {case.name}": getattr(case, "replay", "") for one in done.parts for case in one.cases
-                      if case.status == FAILED}
-        memories.write(store, memory, {"utc": record["utc"], "commit": record["stamp"]["commit"], "units": done.units, "fresh": done.fresh,
-                                       "red": sorted(memory.red), "waiting": len(done.waiting), "seconds": round(record["seconds"], 1)})
+        remember(store, memory, [record], done)
     for note in done.notes:
         warn(note)
     return done
+
+
+def remember(store: Store, memory: memories.Memory, records: list[dict], done: Done) -> None:
+    """For the next night: what is red, and that there was one."""
+    memory.red = {f"{one.name} {case.name}": getattr(case, "replay", "") for one in done.parts for case in one.cases if case.status == FAILED}
+    memories.write(store, memory, {"utc": records[0]["utc"], "commit": records[0]["stamp"]["commit"], "units": done.units, "fresh": done.fresh,
+                                   "red": sorted(memory.red), "waiting": len(done.waiting), "seconds": round(done.seconds, 1)})
 
 
 def judged(records: list[dict], store: Store, last: dict[str, str] | None, whole: bool = True) -> Done:
