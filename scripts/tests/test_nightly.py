@@ -166,6 +166,42 @@ class Night(TreeCase):
         self.assertIn("| search | passed |", text)
 
 
+class Shards(TreeCase):
+    def test_a_night_on_two_machines_is_one_night(self) -> None:
+        program = fakes.checks(self.root / "build/model/bin/c", [("sb", "litmus", "pass"), *((f"deque_{i}", "check", "pass") for i in range(4))])
+        fakes.manifest(self.root, "model", "checks", [program])
+        for preset in ("tsan", "asan-ubsan"):
+            fakes.manifest(self.root, preset, "stress", [fakes.stress(self.root / f"build/{preset}/bin/s")])
+
+        def merged(*names: str) -> tuple[int, str]:
+            done = apiary(self.root, "merge", *(str(self.root / name) for name in names), "--store", str(self.root / "all"))
+            return done.returncode, done.stdout + done.stderr
+
+        for i in (1, 2):
+            done = apiary(self.root, "nightly", "--no-build", "--budget", "30s", "--shard", f"{i}/2", "--store", str(self.root / f"s{i}"))
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        code, told = merged("s1")
+        self.assertEqual((code, "shard 2 of 2: it left no record: run it again, then merge" in told), (1, True), told)
+        halves = [{path.name for path in (self.root / name / "results").rglob("*.json")} for name in ("s1", "s2")]
+        self.assertEqual(len(halves[0] & halves[1]), 1, "the litmus test, which comes first on each")
+        torn = next(iter((self.root / "s2/results").rglob(f"{sorted(halves[1] - halves[0])[0]}")))
+        whole = torn.read_text()
+        torn.write_text(whole[:40])
+        code, told = merged("s1", "s2")
+        self.assertEqual((code, "was no result: it is torn, or no record" in told, "did not fit" in told), (0, True, True), told)
+        torn.write_text(whole)
+        code, told = merged("s1", "s2")
+        self.assertEqual((code, ": fine" in told, f"{len(halves[0] | halves[1])} units" in told), (0, True, True), told)
+        for names, why in ((("s3",), "there is no store"), (("impl",), "no record of a night")):
+            code, told = merged(*names)
+            self.assertEqual((code, why in told), (2, True), told)
+        record = self.root / "s2/night-2-of-2.json"
+        for text, why in ((record.read_text().replace('"source_hash": "', '"source_hash": "x'), "nights of several sources"), ("{", "cannot be read")):
+            record.write_text(text)
+            code, told = merged("s1", "s2")
+            self.assertEqual((code, why in told), (2, True), told)
+
+
 class Parts(TreeCase):
     """The parts that a short night leaves out, by themselves."""
 

@@ -24,6 +24,7 @@ result that is garbage is told, and counts as not done. Nothing is run.
 
 writes:  the results into --store (which may be one of them), build/nightly/summary.md, night.html, night.sarif,
          junit.xml
+takes:   seconds
 exit:    0 fine; 1 red, or a shard is missing; 2 the stores are of several sources, or no stores; 3 it cannot be written"""
 
 

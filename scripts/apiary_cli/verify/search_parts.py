@@ -12,7 +12,7 @@ from .checks import Entry
 
 WHOLE = "all"
 EXECUTIONS = 200_000    # of a part; then it gives back what is left
-MOST = 16               # units that one leaves at most
+MOST, TOO_LARGE = 16, 2 # units that one leaves at most; of a search that no night ends, whose waiting parts would be thousands
 NOTHING = "nothing was checked: "
 
 
@@ -49,7 +49,8 @@ def divided(unit: Unit, result: dict, entry: Entry, store: Store, executions: in
     done = max(had - rest, had * 1e-6)
     made = result["lines"][0].get("executions") or executions
     parts = math.ceil(min(made * rest / done, executions * MOST) / executions)
-    return [part(entry, ways, store, executions) for ways in dealt(left, max(2, min(MOST, parts)))]
+    most = TOO_LARGE if entry.too_large else MOST
+    return [part(entry, ways, store, executions) for ways in dealt(left, max(2, min(most, parts)))]
 
 
 def left_of(result: dict) -> list[str]:
