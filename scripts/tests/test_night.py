@@ -419,9 +419,6 @@ class Client:
     def scatter(self, data: bytes, hash: bool) -> bytes:
         return data
 
-    def as_current(self):
-        return contextlib.nullcontext()
-
     def get_versions(self, check: bool) -> dict:
         return {"scheduler": {"host": {"python": "3.8.1.final.0"}, "packages": {"distributed": "2020.1"}}}
 
@@ -434,7 +431,7 @@ class Clusters(Units):
         super().setUp()
         here = self.folder / "worker"
         here.mkdir()
-        fake = types.SimpleNamespace(__version__="1", TimeoutError=TimeoutError, wait=lambda *_, **__: None, Client=lambda *_, **__: Client({}),
+        fake = types.SimpleNamespace(__version__="1", Client=lambda *_, **__: Client({}),
                                      get_worker=lambda: types.SimpleNamespace(local_directory=str(here)))
         for change in (mock.patch.dict(sys.modules, distributed=fake), mock.patch.object(cluster, "ready"), mock.patch.object(cluster, "COMES", 0.01)):
             change.start()
@@ -485,11 +482,16 @@ class Clusters(Units):
             night = self.perform(cluster.Cluster(client, self.store, "x", 1))
             self.assertIn(how, next(iter(night.results.values()))["how"])
         night = self.perform(cluster.Cluster(Client({"tls://a": {}}, lambda *_: None), self.store, "x", 1))
-        self.assertIn("the scheduler (x) went away", night.fault.seen)
+        self.assertIn("x went away", night.fault.seen)
         client = Client({"tls://a": {}})
         engine = cluster.Cluster(client, self.store, "x", 1)
         client.status = "closed"
-        self.assertIn("the scheduler (x) went away", self.perform(engine).fault.seen)
+        self.assertIn("x went away", self.perform(engine).fault.seen)
+        client = Client({"tls://a": {}})
+        engine = cluster.Cluster(client, self.store, "x", 1)
+        client.scheduler_info = mock.Mock(side_effect=OSError("Stream is closed"))
+        fault = self.perform(engine).fault
+        self.assertEqual((fault.seen, fault.cause), ("x went away", "Stream is closed"))
 
     def test_only_tls_or_loopback_and_the_same_versions(self) -> None:
         for address, why in (("tcp://10.0.0.1:8786", "neither TLS nor loopback"), ("http://a:1", "no address"), ("a", "no address"),

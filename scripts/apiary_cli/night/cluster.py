@@ -7,6 +7,7 @@ or on this machine alone."""
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import secrets
 import shutil
@@ -37,7 +38,9 @@ START = ("-c", "import sys; sys.path.append({folder!r}); from distributed.cli.da
 
 
 def ready() -> None:
-    """`distributed`, of the version named, in a folder of its own."""
+    """`distributed`, of the version named, in a folder of its own; what it logs of workers that come and go is not for this page."""
+    for name in ("distributed", "tornado.application", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     if not libraries.pinned(FOLDER, REQUIREMENTS):
         with repo.locked("python-cluster"):
             if not libraries.pinned(FOLDER, REQUIREMENTS):
@@ -178,14 +181,16 @@ class Cluster:
         self.futures[future] = unit
 
     def wait(self, seconds: float) -> list[tuple[Unit, dict]]:
-        import distributed
+        found = self.here.wait(0.0 if self.futures else seconds) if self.here.running else []
+        try:
+            return found + self.ended(0.0 if found else seconds)
+        except OSError as error:  # Dask's own say that a connection is closed
+            raise gone(self.told, str(error)) from error
 
-        found = self.here.wait(0.0) if self.here.running else []
-        if self.futures and not found:
-            with contextlib.suppress(TimeoutError, distributed.TimeoutError), self.client.as_current():
-                distributed.wait(list(self.futures), timeout=min(seconds, 0.5), return_when="FIRST_COMPLETED")
-        elif not found:
-            found = self.here.wait(seconds)
+    def ended(self, seconds: float) -> list[tuple[Unit, dict]]:
+        found, limit = [], time.monotonic() + min(seconds, 0.5)
+        while self.futures and not any(one.done() for one in self.futures) and time.monotonic() < limit:
+            time.sleep(0.02)
         self.refuse_silence()
         for future in [one for one in self.futures if one.done()]:
             unit = self.futures.pop(future)
@@ -240,7 +245,7 @@ def differing(answer: object, wanted: dict[str, str]) -> str:
 
 
 def gone(address: str, why: str) -> Fault:
-    return Fault(f"the scheduler ({address}) went away", why, "what was done is kept: start it again, and the night goes on where it was")
+    return Fault(f"{address} went away", why, "what was done is kept: start it again, and the night goes on where it was")
 
 
 def connected(address: str, **options):
@@ -248,7 +253,7 @@ def connected(address: str, **options):
     import distributed
 
     try:
-        client = distributed.Client(address, timeout=10, set_as_default=False, **options)
+        client = distributed.Client(address, timeout=COMES, set_as_default=False, **options)
         scheduler = client.get_versions(check=False)["scheduler"]
     except Exception as error:  # whatever a network, a certificate or an old scheduler raises
         raise Fault(f"the scheduler {address} does not answer", f"{type(error).__name__}: {error}",
