@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import datetime
 import io
 import json
 import os
@@ -19,10 +18,10 @@ from unittest import mock
 
 from apiary_cli.base.errors import Fault, Stopped
 from apiary_cli.base.say import duration
-from apiary_cli.verify import catalogue, checks, logic, logic_run
-from apiary_cli.report import junit
+from apiary_cli.verify import catalogue
+from apiary_cli.report import junit, night_page
 from apiary_cli.report.junit import FAILED, PASSED, SKIPPED, Case, Part
-from apiary_cli.verbs import check, mutate, nightly
+from apiary_cli.verbs import check, nightly
 
 from . import fakes
 from .support import REAL_ROOT, TreeCase, apiary, environment
@@ -39,35 +38,21 @@ class Budget(unittest.TestCase):
     def test_shares(self) -> None:
         self.assertAlmostEqual(sum(nightly.SHARES.values()), 1.0)
 
-    def test_checks_fill_their_share(self) -> None:
-        self.assertEqual(nightly.prove_budget(1200, 40, 2), 60)
-        self.assertEqual(nightly.prove_budget(3, 40, 2), 1, "never nothing")
-
-    def test_the_hunts_that_check_cuts_to_a_third_come_first_and_whole(self) -> None:
-        """Nothing that its program takes for a budget; and their time is not divided among the other parts."""
-        asked = []
-
-        def prove(patterns: list[str], options: checks.Options) -> tuple[list[dict], list[checks.Entry]]:
-            asked.append((patterns, options.words("check"), options.words("exhibit")))
-            entries = [checks.Entry(name, "check", checks.ENGINES[:2], 2, "", Path("c"), too_large=name == "large")
-                       for name in ("small", "large")]
-            return [dict(name="large", engine=options.engine, verdict="budget", as_expected=True, executions=7)], entries
-
-        with mock.patch.object(checks, "prove", prove):
-            part = nightly.hunts_part()
-        relacy, explorer = (["--engine", engine] for engine in ("relacy", "explorer"))
-        self.assertEqual(asked, [([], relacy, relacy), (["large"], explorer, explorer)])
-        self.assertEqual([case.status for case in part.cases], [PASSED, SKIPPED], "a search that was cut is told")
-        args = argparse.Namespace(no_build=True, workers=2)
-        for budget, fit, rest in ((3600, True, 3600 - 15 * 60 - 9 * 60 - 4 * 60), (1500, True, 1500 - 4 * 60), (1499, False, 1499)):
+    def test_units_come_first_and_have_their_share_of_what_is_left(self) -> None:
+        args = argparse.Namespace(no_build=True, workers=2, shard=None)
+        for budget, fit, rest in ((3 * 3600, True, 3 * 3600 - 6 * 60 - 30 * 60), (3600, True, 3600 - 6 * 60), (1500, True, 1500), (1499, False, 1499)):
             with contextlib.redirect_stdout(io.StringIO()) as said:
                 night = {name: how for name, *how in nightly.night(args, budget, time.monotonic() + 0.4)}
-            self.assertEqual((list(night)[1:3], night["hunts"][1:]), (["hunts", "prove"], [fit, "prove"]))
+            self.assertEqual((list(night)[1:3], night["museum"][1]), (["units", "speed"], fit))
             self.assertIn(f"{duration(rest)} left to divide", said.getvalue())
 
-    def test_long_stresses_become_more_seeds(self) -> None:
-        self.assertEqual(nightly.stress_budget(12, 6), (1, 2.0))
-        self.assertEqual(nightly.stress_budget(1800, 6), (5, 60.0))
+    def test_a_shard_has_units_and_nothing_else(self) -> None:
+        args = argparse.Namespace(no_build=True, shard=(2, 3))
+        with mock.patch.object(nightly, "units_parts") as units:
+            night = {name: how for name, *how in nightly.night(args, 100.0, time.monotonic())}
+            night["units"][0]()
+        self.assertEqual(list(night), ["build", "units"])
+        self.assertAlmostEqual(units.mock_calls[0].args[1], 100.0, delta=5.0)
 
     def test_the_race_fits(self) -> None:
         night = nightly.race_plan(1800)
@@ -101,39 +86,21 @@ class Outcome(unittest.TestCase):
         parts = [
             Part("prove", [Case("deque", FAILED, 1, "thread 0 lost a task"), Case("inbox", SKIPPED, 0, "no time")])
         ]
-        text = nightly.page(parts, "2m", 100)
-        for words in ("RED", "failed: deque: thread 0 lost a task", "not run or cut short: inbox: no time"):
+        text = night_page.markdown_text(night_page.view(parts, None, "2m", 100, 1))
+        for words in ("RED", "- prove deque: thread 0 lost a task", "failed: deque: thread 0 lost a task", "not run or cut short: inbox: no time"):
             self.assertIn(words, text)
         for part, word in ((Part("race", [Case("x", PASSED)], invalid=True), "the race is invalid"), (Part("a", [Case("x", PASSED)]), ": fine")):
-            self.assertIn(word, nightly.page([part], "2m", 100).splitlines()[0])
-
-    def test_the_logic_part_takes_the_draw_of_its_day_and_says_how_to_take_it_again(self) -> None:
-        days = []
-
-        def run(*_: object, part: logic.Part) -> logic_run.Run:
-            days.append(part)
-            return logic_run.Run(part, 700)
-
-        with (
-            mock.patch.multiple(logic_run, run=run, write_record=mock.DEFAULT, judged=mock.Mock(return_value=["a row"])),
-            mock.patch.object(nightly.datetime, "datetime") as clock,
-        ):
-            for day in range(1, logic.DRAWS + 1):
-                clock.now.return_value.date.return_value = datetime.date(2026, 11, day)
-                part = nightly.logic_part()
-                self.assertEqual(part.status, FAILED)
-                self.assertIn(f"part {days[-1]}, of 700 in all", part.lines[0])
-                self.assertEqual(mutate.draw(part.lines[0].split("--draw ")[1]), days[-1])
-        self.assertEqual(len(set(days)), logic.DRAWS)
+            title = night_page.view([part], None, "2m", 100, nightly.exit_code([part]))["title"]
+            self.assertIn(word, title)
 
     def test_what_does_not_fit_is_not_run_and_says_what_runs_it(self) -> None:
-        part = nightly.guarded("mutation", self.fail, False, "mutate")
+        (part,) = nightly.guarded("mutation", self.fail, False, "mutate")
         self.assertEqual((part.status, part.cases[0].message), (SKIPPED, "did not fit the budget; scripts/apiary mutate"))
 
     def test_a_part_may_end_in_any_way_and_the_others_go_on(self) -> None:
         for error in (Fault("no subject"), OSError(28, "no space"), ValueError("odd")):
             with self.subTest(error), contextlib.redirect_stdout(io.StringIO()):
-                part = nightly.guarded("race", mock.Mock(side_effect=error))
+                (part,) = nightly.guarded("race", mock.Mock(side_effect=error))
                 self.assertEqual(part.status, FAILED)
                 self.assertEqual(nightly.exit_code([part]), 1)
                 self.assertIn(str(error), part.cases[0].message)
@@ -196,7 +163,43 @@ class Night(TreeCase):
         self.assertEqual(self.night(), 1)  # there is no subject to race
         text = (self.root / "build/nightly/summary.md").read_text()
         self.assertIn("| race | failed |", text)
-        self.assertIn("| prove | passed |", text)
+        self.assertIn("| search | passed |", text)
+
+
+class Shards(TreeCase):
+    def test_a_night_on_two_machines_is_one_night(self) -> None:
+        program = fakes.checks(self.root / "build/model/bin/c", [("sb", "litmus", "pass"), *((f"deque_{i}", "check", "pass") for i in range(4))])
+        fakes.manifest(self.root, "model", "checks", [program])
+        for preset in ("tsan", "asan-ubsan"):
+            fakes.manifest(self.root, preset, "stress", [fakes.stress(self.root / f"build/{preset}/bin/s")])
+
+        def merged(*names: str) -> tuple[int, str]:
+            done = apiary(self.root, "merge", *(str(self.root / name) for name in names), "--store", str(self.root / "all"))
+            return done.returncode, done.stdout + done.stderr
+
+        for i in (1, 2):
+            done = apiary(self.root, "nightly", "--no-build", "--budget", "30s", "--shard", f"{i}/2", "--store", str(self.root / f"s{i}"))
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        code, told = merged("s1")
+        self.assertEqual((code, "shard 2 of 2: it left no record: run it again, then merge" in told), (1, True), told)
+        halves = [{path.name for path in (self.root / name / "results").rglob("*.json")} for name in ("s1", "s2")]
+        self.assertEqual(len(halves[0] & halves[1]), 1, "the litmus test, which comes first on each")
+        torn = next(iter((self.root / "s2/results").rglob(f"{sorted(halves[1] - halves[0])[0]}")))
+        whole = torn.read_text()
+        torn.write_text(whole[:40])
+        code, told = merged("s1", "s2")
+        self.assertEqual((code, "was no result: it is torn, or no record" in told, "did not fit" in told), (0, True, True), told)
+        torn.write_text(whole)
+        code, told = merged("s1", "s2")
+        self.assertEqual((code, ": fine" in told, f"{len(halves[0] | halves[1])} units" in told), (0, True, True), told)
+        for names, why in ((("s3",), "there is no store"), (("impl",), "no record of a night")):
+            code, told = merged(*names)
+            self.assertEqual((code, why in told), (2, True), told)
+        record = self.root / "s2/night-2-of-2.json"
+        for text, why in ((record.read_text().replace('"source_hash": "', '"source_hash": "x'), "nights of several sources"), ("{", "cannot be read")):
+            record.write_text(text)
+            code, told = merged("s1", "s2")
+            self.assertEqual((code, why in told), (2, True), told)
 
 
 class Parts(TreeCase):
@@ -208,14 +211,6 @@ class Parts(TreeCase):
                               capture_output=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         return [line for line in done.stdout.splitlines() if line.startswith("PART")]
-
-    def test_mutants(self) -> None:
-        (self.root / "impl/box.hpp").write_text("struct box { int f() { return w_.load(std::memory_order_acquire); } };\n")
-        site = {"impl/box.hpp:1:38:load": "acquire"}
-        for killed, status in ((["impl/box.hpp:1:38:load=relaxed"], "passed"), ([], "failed")):
-            program = fakes.mutable(self.root / "build/model/bin/c", "box_small", site, killed)
-            fakes.manifest(self.root, "model", "checks", [program])
-            self.assertIn(f"PART {status} ['{len(killed)} of 1 mutants killed", self.part("mutation_part()")[0])
 
     def test_exact_counts_are_held_to_those_recorded(self) -> None:
         self.assertIn("PART skipped", self.part("exact_part()")[0], "no drivers")
@@ -236,21 +231,6 @@ class Parts(TreeCase):
             told = self.part("smoke_part(2)")[0]
             self.assertIn(f"PART {status} ['plan smoke'", told)
             self.assertTrue(told.endswith(failed), told)
-
-    def test_the_long_form_of_outside_code_is_held_to_its_page(self) -> None:
-        self.assertIn("PART skipped", self.part("outside_part()")[0], "no programs")
-        program = fakes.checks(self.root / "build/model/bin/a_long", [("x", "check", "pass")])
-        fakes.manifest(self.root, "model", "long", [program])
-        table = self.root / "model_check/outside/table_test.py"
-        for said, code, seen in (
-            ("same a_long x: pass; 7 graphs, 1.0 s", 0, "passed ['1 of 1 rows are as model_check/outside/README.md has them"),
-            ("same a_long x: pass\\nother a_long y: 8 graphs and not 7", 1, "failed ['1 of 2"),
-            ("same a_long x: pass\\nleft out b_long y: its package is not installed", 0, "passed ['1 of 2"),
-            ("same a_long x: pass", 1, "failed"), ("other a_long x: 8 graphs and not 7", 0, "failed"), ("", 0, "failed"),
-        ):
-            fakes.script(table, f"import sys\nprint('{said}' if sys.argv[1] == '--long' else '')\nsys.exit({code})\n")
-            with self.subTest(said, code=code):
-                self.assertIn(f"PART {seen}", self.part("outside_part()")[0])
 
     def test_the_hunt_of_and_for_strangers(self) -> None:
         for part, script, ends in (("front_ends_part()", "front_ends_test.py", "g++"), ("suites_part()", "suites_of_others.py", "5")):
@@ -326,7 +306,7 @@ class Moved(unittest.TestCase):
         for budget, fits in ((3600.0, True), (60.0, False)):
             with contextlib.redirect_stdout(io.StringIO()), mock.patch.object(check, "run_parts", return_value=done) as run:
                 night = {name: how for name, *how in nightly.night(parser.parse_args([]), budget, time.monotonic())}
-                part = nightly.guarded("moved", *night["moved"])
+                (part,) = nightly.guarded("moved", *night["moved"])
             with self.subTest(budget):
                 self.assertEqual(part.status, FAILED if fits else SKIPPED)
                 self.assertEqual([call.args for call in run.mock_calls], [(by_night,)] * fits)

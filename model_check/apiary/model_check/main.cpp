@@ -69,6 +69,10 @@ bool select(const command& c, std::vector<task>& tasks, std::string& error) {
         error = "nothing to run: no check for this engine; --list tells which engine runs what";
         return false;
     }
+    if (!c.search.from.empty() && tasks.front().check->as_it_is) {
+        error = "'" + c.names.front() + "' is of ordinary C++, whose scenarios are searches of their own: --from divides checks over Sync";
+        return false;
+    }
     if (!c.search.replay.empty() && tasks.size() != 1) {
         error = "two engines run this check; say whose token this is by --engine relacy or --engine explorer";
         return false;

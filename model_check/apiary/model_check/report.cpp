@@ -139,6 +139,7 @@ std::string verdict_json(const judged& j) {
                 {"blind", v.blind},
                 {"trace", v.trace}};
     if (v.estimated_executions != 0) out["estimated_executions"] = v.estimated_executions;
+    if (!v.left.empty()) out["left"] = v.left;
     return line(out);
 }
 

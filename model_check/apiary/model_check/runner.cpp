@@ -217,11 +217,12 @@ judged judge(const task& t, verdict v, const search_options& o) {
     if (found_nothing && !o.mutate_site.empty() && v.mutation_met == 0)
         v.reason = "the mutated operation does not run here";
     // Of a mutant it would look like a kill. One execution that is replayed need not meet everything.
-    if (found_nothing && o.mutate_site.empty() && o.replay.empty()) {
+    // Nor need a part of a search: that is judged of all parts together, when they are put together.
+    if (found_nothing && o.mutate_site.empty() && o.replay.empty() && o.from.empty()) {
         if (std::string nothing = did_nothing(t, v); !nothing.empty())
             v.result = outcome::error, v.reason = std::move(nothing);
     }
-    j.as_expected = as_expected(t, v, o.mode, !o.replay.empty());
+    j.as_expected = (found_nothing && !o.from.empty()) || as_expected(t, v, o.mode, !o.replay.empty());
     j.verdict_word = word_of(v.result);
     if (!v.replay.empty()) {
         j.replay_line = t.check->name + " --engine " + engine_name(t.with) + " --replay " + v.replay;

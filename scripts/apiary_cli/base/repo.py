@@ -247,7 +247,15 @@ def write_json(path: Path, data: object) -> None:
 def read_json(path: Path) -> dict | None:
     """A record of ours: an object. None where there is none, or it is torn, or it is something else."""
     try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError, RecursionError):
+        return parsed(path.read_text())
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def parsed(text: str) -> dict | None:
+    """An object, or nothing."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

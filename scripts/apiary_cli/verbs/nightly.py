@@ -14,51 +14,53 @@ from typing import Callable, Iterator
 
 from ..base import argument_kinds, building, json_result, packages, proc, repo, sources
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, Stopped, USAGE
-from ..base.say import duration, heading, markdown, say
-from ..verify import catalogue, checks, engine_agreement, exact, logic, logic_run, mutants, mutation, stressing
-from ..verify.verdicts import closing, cut, how_far, wrong
+from ..base.say import duration, heading, say
+from ..night.store import Store
+from ..verify import catalogue, checks, exact, stressing
 from ..race import plans
 from ..analysis import comparing, peer_summary, summary
-from ..report import junit
-from ..report.junit import FAILED, PASSED, SKIPPED, Case, Part
-from . import check, entrants, museum, prove, race, setup, stress
+from ..report import html, junit, night_page, sarif
+from ..report.junit import FAILED, PASSED, SKIPPED, Case, Part, Verdict
+from . import check, entrants, museum, nightly_units, race, setup
 
 SUMMARY = "everything, with long budgets; one page and one exit code"
 DESCRIPTION = """\
-Sets up, builds everything, and divides what is left of the budget: the tests, then the searches of which
-the tests run a part, since they do not end by themselves (hunts), the model checks, the long form of
-outside code, the explorer's speed, the hunt by other build systems, compilers and test frameworks, the
-museum's times to detect, the mutants, the stresses under the sanitizers, the exact counts, the plan smoke
-(each scenario and subject once), the race, the tests that check leaves to it (the presets that end in -night),
-and a minute of the echo example under TSan. With 25 minutes or more all tests run, also those and the hunts,
-the museum is timed, the echo runs, instructions are counted and smoke is raced; with less, the unit tests. The
-long form, the speed, the hunt's ways to build and the mutants of memory orders need an hour, the hunt of
-others' suites (which fetches their sources) and the mutants of logic three, of which a night asks the sixth that
-its day draws (mutate --logic --draw).
+Sets up, builds everything, runs the tests, and divides what is left of the budget. Most of it goes to units: the
+model checks by both engines, whole, the exhibits, the stresses under the sanitizers, outside code in its long
+form, the mutants of memory orders, header by header, and of logic, of which a night asks the sixth that its day
+draws. A unit is a command with the hash of all that decides its result. Its result lies in the store, so that a
+night that was killed goes on where it was, and the next one does not do again what was done on the same source.
+What did not fit is named, and the next night begins with it. A search that is larger than its budget gives back
+what is left as further units, and is judged when they are put together.
+
+--scheduler spreads the units: "local" starts a cluster of Dask on this machine, tls://HOST:PORT is one of your
+own. A scheduler runs what it is sent, as the user that started its workers. With --shard I/N a machine does
+its part of the units and nothing else; scripts/apiary merge puts the stores together.
+
+Beside the units: the explorer's speed, the hunt by other build systems, compilers and test frameworks, the
+museum's times to detect, the exact counts, the plan smoke (each scenario and subject once), the race, the tests
+that check leaves to it (the presets that end in -night), and a minute of the echo example under TSan. With 25
+minutes or more all tests run, the museum is timed, the echo runs, instructions are counted and smoke is raced;
+with less, the unit tests. The speed and the hunt's ways to build need an hour, the hunt of others' suites
+(which fetches their sources) three. Races never run on a cluster.
 The race is the plan publish, with 30 rounds of one batch, where the time allows; else quick, else smoke.
 Nothing is left out silently: the page says what did not fit.
 
-writes:  build/nightly/summary.md, build/nightly/junit.xml (both also where it is stopped: of the parts so far),
-         and what prove, stress and race write
+writes:  build/nightly/summary.md, night.html, night.sarif, junit.xml (also where it is stopped: of the parts so far),
+         build/nightly/store/, and what race writes
 takes:   about the budget, plus what building takes beyond it, and a second batch where the race leaves doubts
 exit:    0 fine; 1 wrong or regressed, or a part that could not be built or run: the page says which; 3 the set-up
          failed, so that no part began, or the page cannot be written; 4 the race's controls failed and nothing else"""
 
-SHARES = {"prove": 0.35, "stress": 0.25, "race": 0.40}
+SHARES = {"units": 0.60, "race": 0.40}
 ALL_TESTS_FROM, NIGHTLY_RACE_FROM, QUICK_RACE_FROM = 25 * 60.0, 25 * 60.0, 90.0
-MUTATION_FROM, MUTATION_TAKES = 60 * 60.0, 15 * 60.0
-HUNTS_TAKE = 4 * 60.0
-OUTSIDE_FROM, OUTSIDE_TAKES = 60 * 60.0, 3 * 60.0
-LOGIC_FROM, LOGIC_TAKES = 3 * 60 * 60.0, 60 * 60.0
+OUTSIDE_FROM, SUITES_FROM = 60 * 60.0, 3 * 60 * 60.0
 LEAST_REST = 40.0
 # check leaves to the night: the unit tests at -O2, most of them without a sanitizer; second subjects of a source; examples and packages under
 # sanitizers; tests of one thread under ThreadSanitizer. They run last, since building them may take longer than the budget.
 MOVED = ("ci-night", "asan-ubsan-night", "tsan-night")
-LONGEST_STRESS = 60.0
 ECHO_PRESET, ECHO_SECONDS, TOO_FEW_DESCRIPTORS = "tsan-night", 60.0, 77
 FOLDER = repo.BUILD / "nightly"
-OUTSIDE_TABLE = Path("model_check/outside/table_test.py")
-OUTSIDE_ROW = re.compile(r"^(?P<word>same|other|left out) (?P<name>\w+ \w+): (?P<said>.*)$", re.MULTILINE)
 SPEED_TAKES, SPEED_ROUNDS = 3 * 60.0, "21"
 SPEED_ROW = re.compile(r"^(?P<name>\w+) +as it is takes (?P<said>.+): (?P<word>within|unresolved|BEYOND)\b", re.MULTILINE)
 FRONT_ENDS, SUITES = (Path("model_check/hunt/tests") / name for name in ("front_ends_test.py", "suites_of_others.py"))
@@ -71,6 +73,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", default="60m", help="seconds, minutes or hours: 90s, 60m, 3h (default 60m)")
     parser.add_argument("--junit", metavar="FILE", help="also write the JUnit file here")
     parser.add_argument("--workers", type=argument_kinds.workers, default=2, help="worker threads of the race (default 2)")
+    parser.add_argument("--store", metavar="DIR", default=str(FOLDER / "store"),
+                        help="results of units, programs for other machines, and what the nights remember (default build/nightly/store)")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help=f"spread units by Dask: {nightly_units.HERE} starts a cluster of processes on this "
+                        "machine, tls://HOST:PORT is a team's own (default: a pool of this machine, without Dask)")
+    parser.add_argument("--processes", type=argument_kinds.count, default=os.cpu_count() or 1, help="units at a time on this machine (default: its CPUs)")
+    parser.add_argument("--shard", type=nightly_units.shard, metavar="I/N", help="only the units of the I-th of N machines, and no race; then merge")
     parser.add_argument("--no-build", action="store_true", help="take the builds as they are, if they are of this source; unit tests are skipped")
 
 
@@ -80,18 +88,6 @@ def parse_budget(text: str) -> float:
     if not 0 < seconds <= argument_kinds.YEAR:
         raise Fault(f"--budget {text} cannot be read", "", "a number and s, m or h: 90s, 60m, 3h; a year at most", USAGE)
     return seconds
-
-
-def prove_budget(seconds: float, checks_to_run: int, jobs: int) -> int:
-    """Seconds for each check, so that all of them fill the share."""
-    return max(1, int(seconds * jobs / max(1, checks_to_run)))
-
-
-def stress_budget(seconds: float, programs: int) -> tuple[int, float]:
-    """(seeds, seconds for each run): long shares become more seeds rather than longer runs."""
-    each = max(1.0, seconds / max(1, programs))
-    seeds = max(1, int(each // LONGEST_STRESS))
-    return seeds, round(each / seeds, 1)
 
 
 def race_plan(seconds: float) -> plans.Plan:
@@ -142,37 +138,6 @@ def tests_of(part: str, names: list[str]) -> Part:
     return Part(part, cases, lines=[f"{p.name}: {'; '.join(p.closing)}" for p in done])
 
 
-def verdict_cases(verdicts: list[dict]) -> list[Case]:
-    cases = []
-    for v in verdicts:
-        name = f"{v['name']} {v.get('engine', '')} {v.get('mode', '')}".strip()
-        told = v.get("reason") or (f"not exhausted: {how_far(v)}" if cut(v) else v.get("verdict", ""))
-        cases.append(Case(name, FAILED if wrong(v) else SKIPPED if cut(v) else PASSED, float(v.get("seconds") or 0), told))
-    return cases
-
-
-def hunts_part() -> Part:
-    """The searches that do not end by themselves, of which the tests run a part (`--brief`): all of Relacy's, and the explorer's of
-    checks that are too large for it. Each has its whole number of executions, however long that takes."""
-    jobs = os.cpu_count() or 1
-    verdicts, entries = checks.prove([], checks.Options(engine="relacy", jobs=jobs))
-    if large := [entry.name for entry in entries if entry.too_large]:
-        verdicts += checks.prove(large, checks.Options(engine="explorer", jobs=jobs))[0]
-    return Part("hunts", verdict_cases(verdicts), lines=[closing(verdicts)])
-
-
-def prove_part(seconds: float) -> Part:
-    jobs = os.cpu_count() or 1
-    entries = [entry for entry in checks.all_entries() if entry.kind != "litmus"]
-    each = prove_budget(seconds, len(entries), jobs)
-    verdicts, proved, record = prove.prove_and_record([], checks.Options(budgets=(f"{each}s",), named=False, jobs=jobs))
-    cases = verdict_cases(verdicts)
-    cases += reds(engine_agreement.report(verdicts, proved)[1])
-    ran = {v["name"] for v in verdicts}
-    cases += [Case(entry.name, SKIPPED, 0.0, "a litmus test deviates") for entry in entries if entry.name not in ran]
-    return Part("prove", cases, lines=[closing(verdicts), f"{each} s for each check, source {record['source_hash']}"])
-
-
 def rows_part(name: str, done: proc.Done, row: re.Pattern[str], told: str) -> Part:
     """A program's rows, each with its word; red, too, where there is none, or where its status says otherwise."""
     cases = [Case(found["name"], WORDS[found["word"]], 0.0, found["said"]) for found in row.finditer(done.out)]
@@ -180,16 +145,6 @@ def rows_part(name: str, done: proc.Done, row: re.Pattern[str], told: str) -> Pa
     if not cases or done.ok == any(case.status == FAILED for case in cases):
         cases.append(Case(f"the rows of {name}", FAILED, done.seconds, done.out[-500:] or done.how()))
     return Part(name, cases, lines=[f"{counted} {told}"])
-
-
-def outside_part() -> Part:
-    """Code that nobody here wrote, in sizes that `prove` has no time for: as its page says?"""
-    programs = sources.built("model", "long")
-    if not programs:
-        return left_out("outside", "code as it is needs g++ on x86-64")
-    words = [sys.executable, repo.ROOT / OUTSIDE_TABLE, "--long", *programs]
-    done = proc.run(words, cwd=repo.ROOT, timeout=10 * OUTSIDE_TAKES, merge=True)
-    return rows_part("outside", done, OUTSIDE_ROW, f"rows are as {OUTSIDE_TABLE.parent}/README.md has them")
 
 
 def hunting_part(name: str, script: Path, words: list[str], takes: float, told: str) -> Part:
@@ -229,40 +184,6 @@ def museum_part() -> Part:
     cases = [judged(entry.name, any(entry.name in one.split() for one in red)) for entry in exhibits]
     unseen = sum(not defect.exhibits for defect in defects)
     return Part("museum", cases + reds(red), lines=[f"{len(exhibits)} exhibits, {unseen} of {len(defects)} defects not yet seen"])
-
-
-def scored(name: str, results: list, red: list[str], line: str) -> Part:
-    return Part(name, [judged("all mutants", red, sum(one.seconds for one in results)), *reds(red)], lines=[line])
-
-
-def mutation_part() -> Part:
-    found = mutation.run([], mutation.SHORT, mutation.LONG, os.cpu_count() or 1)
-    mutation.write_table(found.results)
-    killed, survived = (len(mutants.having(word, found.results)) for word in ("killed", "survived"))
-    line = f"{killed} of {len(found.results)} mutants killed, {survived} survive"
-    return scored("mutation", found.results, mutation.judged(found, mutation.reviewed()), line)
-
-
-def logic_part() -> Part:
-    """The slips that are no memory order: the sixth of them that this day draws. The score stands beside the orders'."""
-    whole, listed, today = logic.catalogue(), logic_run.reviewed(), datetime.datetime.now(datetime.timezone.utc).date()
-    found = logic_run.run([], os.cpu_count() or 1, whole, part=logic.draw_of(today))
-    logic_run.write_record(found, listed)
-    line = (f"{logic_run.score(found)}, {len(mutants.unexplained(found.results, listed))} survive without a reason; "
-            f"again: scripts/apiary mutate --logic --draw {today}")
-    return scored("logic", found.results, logic_run.judged(found, listed, whole), line)
-
-
-def stress_part(seconds: float) -> Part:
-    programs = sum(len(repo.built(preset, "stress")) for preset in stressing.PRESETS)
-    number, each = stress_budget(seconds, programs)
-    seeds = stress.seeds(None, number)
-    results, record = stress.run_and_record(list(stressing.PRESETS), [], seeds, each, None)
-    cases = [judged(f"{r['program']} {r['preset']} seed {r['seed']}", not r["passed"], r["seconds"],
-                    f"{r['reason']}\nreplay: {r['replay']}" if r["reason"] else "") for r in results]
-    bad = sum(not r["passed"] for r in results)
-    line = f"{len(results)} runs of {each:g} s, {bad} failed, seeds {' '.join(map(str, seeds))}, source {record['source_hash']}"
-    return Part("stress", cases, lines=[line])
 
 
 def echo_part() -> Part:
@@ -314,17 +235,19 @@ def exact_part() -> Part:
     return Part("exact", cases, lines=[f"{len(found)} counts, {sum(c.red for c in found)} grew or are gone"])
 
 
-def guarded(name: str, work: Callable[[], Part], fits: bool = True, verb: str = "") -> Part:
+def guarded(name: str, work: Callable[[], Part | list[Part]], fits: bool = True, verb: str = "") -> list[Part]:
     """A part that cannot run is a failed part; the others go on. `verb` runs what did not fit."""
     if not fits:
-        return left_out(name, "did not fit the budget" + (f"; scripts/apiary {verb}" if verb else ""))
+        return [left_out(name, "did not fit the budget" + (f"; scripts/apiary {verb}" if verb else ""))]
     heading(f"nightly: {name}")
     started = time.monotonic()
     part, fault = check.attempt(work)
     if fault:
         part = Part(name, [Case(name, FAILED, 0.0, fault.text())], lines=[fault.seen])
+    if isinstance(part, list):
+        return part
     part.seconds = time.monotonic() - started
-    return part
+    return [part]
 
 
 def build_part(no_build: bool) -> Part:
@@ -342,60 +265,49 @@ def build_part(no_build: bool) -> Part:
 # -------------------------------------------------------------------------------------- the page and the code
 
 
-def page(parts: list[Part], budget: str, seconds: float) -> str:
-    """One page of Markdown."""
-    word = {0: "fine", 1: "RED", INVALID_BATCH: "the race is invalid, all else is fine"}[exit_code(parts)]
-    state = f"commit {repo.commit()[:12]}{' (dirty)' if repo.dirty() else ''}"
-    lines = [f"# Night of {repo.utc_stamp()}: {word}", "", f"{state}, budget {budget}, took {duration(seconds)}", ""]
-    lines += markdown(["part", "result", "passed", "failed", "not run", "time"], (
-        [part.name, "invalid" if part.invalid else part.status, *map(part.count, (PASSED, FAILED, SKIPPED)), duration(part.seconds)]
-        for part in parts
-    ))
-    for part in parts:
-        told = [f"- {line.strip()}" for line in part.lines]
-        for status, words in ((FAILED, "failed"), (SKIPPED, "not run or cut short")):
-            told += [f"- {words}: {case.name}: {' / '.join(case.message.splitlines()[:3])}"
-                     for case in part.cases if case.status == status]
-        lines += ["", f"## {part.name}", "", *told] if told else []
-    return "\n".join(lines) + "\n"
-
-
 def exit_code(parts: list[Part]) -> int:
     if any(part.status == FAILED for part in parts):
         return 1
     return INVALID_BATCH if any(part.invalid for part in parts) else 0
 
 
-def publish(parts: list[Part], args: argparse.Namespace, seconds: float) -> None:
-    text = page(parts, args.budget, seconds)
-    json_result.note(parts=[dataclasses.asdict(part) | {"status": part.status} for part in parts])
+def publish(parts: list[Part], args: argparse.Namespace, seconds: float, done: nightly_units.Done | None) -> None:
+    view = night_page.view(parts, done, args.budget, seconds, exit_code(parts))
+    text = night_page.markdown_text(view)
+    json_result.note(parts=[dataclasses.asdict(part) | {"status": part.status} for part in parts], **(done.record() if done else {}))
     repo.write_text(FOLDER / "summary.md", text)
+    repo.write_text(FOLDER / "night.html", html.render("night.html", title=view["title"], night=view))
+    repo.write_text(FOLDER / "night.sarif", sarif.text("nightly", [one for part in parts for one in part.cases if isinstance(one, Verdict)]))
     for path in filter(None, (FOLDER / "junit.xml", args.junit)):
         repo.write_text(path, junit.xml(parts))
     check.tell_the_job(text)
     say(text.rstrip(), f"page: {repo.shown(FOLDER / 'summary.md')}")
 
 
+def units_parts(args: argparse.Namespace, seconds: float) -> list[Part]:
+    """Searches, exhibits, mutants, stresses, outside code: what can be divided, by this machine or a cluster."""
+    store, day = Store(Path(args.store)), datetime.datetime.now(datetime.timezone.utc).date()
+    args.done = nightly_units.run(store, seconds, day, args.scheduler, args.processes, args.shard, not args.no_build)
+    return args.done.parts
+
+
 def night(args: argparse.Namespace, budget: float, started: float) -> Iterator[tuple]:
     """The parts, as guarded() takes them, each made when those before it have run: what they left of the budget is divided."""
     yield "build", lambda: build_part(args.no_build)
+    if args.shard:  # the others, and the parts that are not divided, are another machine's
+        yield "units", lambda: units_parts(args, max(LEAST_REST, budget - (time.monotonic() - started)))
+        return
     whole = budget >= ALL_TESTS_FROM
     if not args.no_build:
         yield "tests", lambda: tests_part(list(check.PARTS) if whole else ["python", "ci"])
-    fixed = ((ALL_TESTS_FROM, HUNTS_TAKE), (MUTATION_FROM, MUTATION_TAKES), (OUTSIDE_FROM, OUTSIDE_TAKES + SPEED_TAKES + FRONT_ENDS_TAKE),
-             (LOGIC_FROM, LOGIC_TAKES + SUITES_TAKE))
+    fixed = ((OUTSIDE_FROM, SPEED_TAKES + FRONT_ENDS_TAKE), (SUITES_FROM, SUITES_TAKE))
     rest, words = remainder(budget, time.monotonic() - started + sum(takes for least, takes in fixed if budget >= least))
     say(f"nightly: {words}")
-    yield "hunts", hunts_part, whole, "prove"
-    yield "prove", lambda: prove_part(SHARES["prove"] * rest)
-    yield "outside", outside_part, budget >= OUTSIDE_FROM
+    yield "units", lambda: units_parts(args, SHARES["units"] * rest)
     yield "speed", speed_part, budget >= OUTSIDE_FROM
     yield "front_ends", front_ends_part, budget >= OUTSIDE_FROM
-    yield "suites", suites_part, budget >= LOGIC_FROM
+    yield "suites", suites_part, budget >= SUITES_FROM
     yield "museum", museum_part, whole, "museum --times"
-    yield "mutation", mutation_part, budget >= MUTATION_FROM, "mutate"
-    yield "logic", logic_part, budget >= LOGIC_FROM, "mutate --logic"
-    yield "stress", lambda: stress_part(SHARES["stress"] * rest)
     yield "exact", exact_part, whole, "exact"
     yield "smoke", lambda: smoke_part(args.workers), whole, "race --plan smoke"
     left = race_seconds(budget, time.monotonic() - started)
@@ -407,7 +319,7 @@ def night(args: argparse.Namespace, budget: float, started: float) -> Iterator[t
 
 
 def run(args: argparse.Namespace) -> int:
-    budget, started = parse_budget(args.budget), time.monotonic()
+    budget, started, args.done = parse_budget(args.budget), time.monotonic(), None
     args.junit = None if args.junit is None else repo.writable("--junit", args.junit)
     if not args.no_build:
         setup.ensure(quiet=True)
@@ -415,11 +327,11 @@ def run(args: argparse.Namespace) -> int:
     for name, *how in night(args, budget, started):
         began = time.monotonic()
         try:
-            parts.append(guarded(name, *how))
+            parts += guarded(name, *how)
         except Stopped as stopped:
             told = f"stopped by signal {stopped.signum}; no part after it has run"
             parts.append(Part(name, [Case(name, FAILED, 0.0, told)], time.monotonic() - began))
-            publish(parts, args, time.monotonic() - started)
+            publish(parts, args, time.monotonic() - started, args.done)
             raise
-    publish(parts, args, time.monotonic() - started)
+    publish(parts, args, time.monotonic() - started, args.done)
     return exit_code(parts)

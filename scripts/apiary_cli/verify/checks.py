@@ -36,6 +36,7 @@ class Entry:
     must_see: tuple[str, ...] = ()      # exhibits: the engines that must see it
     one_engine: str = ""        # why only one engine is asked
     as_it_is: bool = False      # of ordinary C++: its exhibits stand beside what they are of
+    engine_laws: tuple[str, ...] = ()   # the engine's laws that it rests on
 
 
 @dataclass
@@ -80,7 +81,8 @@ def parse_listing(text: str, program: Path) -> list[Entry]:
             engines = tuple(data.get("engines", ()))
             entry = Entry(data["name"], data["kind"], engines, int(data.get("threads", 0)), data.get("what", ""), program,
                           tuple(data.get("must_reach", ())), bool(data.get("too_large", False)),
-                          tuple(data.get("must_see", engines)), data.get("one_engine", ""), bool(data.get("as_it_is", False)))
+                          tuple(data.get("must_see", engines)), data.get("one_engine", ""), bool(data.get("as_it_is", False)),
+                          tuple(data.get("engine_laws", ())))
         except (ValueError, KeyError, TypeError) as error:
             raise Fault(f"{program.name} --list --json printed {line[:120]!r}", f"not one check as a JSON object ({error!r})") from error
         if entry.kind not in KINDS:

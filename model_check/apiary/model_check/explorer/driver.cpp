@@ -114,7 +114,7 @@ verdict explore(const program& p, const search_options& options) {
     const std::uint64_t estimated = guess ? searcher(p, options).estimate() : 0;
     // Lines with few preemptions come in one order: a budget of executions cuts it in one place.
     const bool one_line = options.mode == search_mode::bound && options.max_executions != 0;
-    const bool several = options.jobs > 1 && options.replay.empty() && !one_line;
+    const bool several = options.jobs > 1 && options.replay.empty() && options.from.empty() && !one_line;
     verdict v = several ? run_jobs(p, options) : searcher(p, options).run();
     v.estimated_executions = estimated;
     return v;

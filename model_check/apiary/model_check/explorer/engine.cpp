@@ -162,7 +162,7 @@ run_end engine::run() {
     }
     result = stopped_ ? end_ : conclude();
     if (result == run_end::blocked && !stopped_ && only_the_bound_ && looks_beyond_ && decider_ == nullptr &&
-        probing_ == nullptr && !attacks().go_on_after_failure)
+        probing_ == nullptr && guide_ == nullptr && !attacks().go_on_after_failure)
         result = go_beyond();
     if (program_.left != nullptr) program_.left();
     if (result == run_end::failed) failure_.g = *g_;
@@ -428,6 +428,7 @@ void engine::start_from(work_item&& item) {
     path_ = item.path;
     depth_ = item.depth;
     weight_ = item.weight;
+    way_ = std::move(item.way);
     decider_ = nullptr;
     trace_ = nullptr;
 }
@@ -485,6 +486,24 @@ probe engine::probe_once(std::uint64_t& random) {
     probing_ = nullptr;
     probe_.executions += 1 / weight_;
     return probe_;
+}
+
+// Each run leaves the way at a child with a graph of its own, which the next begins with; so does all work on a stack.
+bool engine::push_at(trail way) {
+    probe_next_ = {root(), 0x9E37, 0, 1, {}};
+    guide_ = &way;
+    guided_ = 0;
+    while (probe_next_.g != nullptr && guided_ != way.size()) {
+        start_from(std::move(probe_next_));
+        probe_next_ = {};
+        (void)run();
+    }
+    guide_ = nullptr;
+    if (probe_next_.g == nullptr || guided_ != way.size()) return false;
+    probe_next_.way = std::move(way);
+    stack_.push_back(std::move(probe_next_));
+    probe_next_ = {};
+    return true;
 }
 
 std::unique_ptr<graph> engine::root() const {

@@ -55,12 +55,16 @@ struct option {
     unsigned place = 0;  // write: place in co; choice: the number chosen
 };
 
+// The way to a place in the search tree: which child was taken wherever there were several.
+using trail = std::vector<std::uint32_t>;
+
 // A graph to start a run from, and where it stands in the search tree.
 struct work_item {
     std::unique_ptr<graph> g;
     std::uint64_t path = 0;
     unsigned depth = 0;
     double weight = 1;
+    trail way{};  // where ways are kept (keep_ways)
 };
 
 // Picks in the modes that follow one line: random, pct, replay of a token, and drawing of a counterexample.
@@ -116,6 +120,10 @@ public:
     [[nodiscard]] std::vector<work_item> take_work() { return std::exchange(stack_, {}); }
     void give_work(std::vector<work_item> work) { stack_ = std::move(work); }
     [[nodiscard]] double remaining_weight() const;
+    // From here on each piece of work knows its way from the root.
+    void keep_ways() { keeps_ways_ = true; }
+    // The work at the end of a way, found again from the root. False where this tree has no such place.
+    bool push_at(trail way);
     // Leaves the stack as it is. `random` is the state of a generator, not 0.
     probe probe_once(std::uint64_t& random);
     void shard(unsigned index, unsigned count, unsigned depth) {
@@ -272,6 +280,7 @@ private:
     void resolve_conflict(const operation& op, const option& o);
     void push_children(std::vector<work_item>& children, bool forward);
     void probe_children(std::vector<work_item>& children, bool forward);
+    unsigned drawn_child(unsigned children);
     void start_from(work_item&& item);
     [[nodiscard]] bool owns(std::uint64_t path) const { return shards_ <= 1 || path % shards_ == shard_; }
     [[nodiscard]] bool takes(std::uint64_t path) const;
@@ -335,6 +344,10 @@ private:
     unsigned shard_ = 0, shards_ = 1, shard_depth_ = 0;
     claim* claims_ = nullptr;  // null: nobody shares
     std::uint8_t job_ = 0;
+    bool keeps_ways_ = false;
+    trail way_;                     // of this run
+    const trail* guide_ = nullptr;  // of a run that goes a known way
+    std::size_t guided_ = 0;        // how much of it is gone
     std::uint64_t* probing_ = nullptr;  // the generator of a probe
     probe probe_;
     work_item probe_next_;

@@ -152,6 +152,7 @@ bool engine::takes(std::uint64_t path) const {
 bool engine::descend(unsigned child, unsigned children) {
     path_ = mix(path_, child);
     if (children > 1) {
+        if (keeps_ways_) way_.push_back(child);
         ++depth_;
         weight_ /= children;
         if (depth_ == shard_depth_ && (!owns(path_) || !takes(path_))) return false;
@@ -161,7 +162,7 @@ bool engine::descend(unsigned child, unsigned children) {
 
 // Leaves children_ on the stack and goes on as child 0 (or nowhere, when there is no forward child).
 void engine::push_children(std::vector<work_item>& children, bool forward) {
-    if (probing_ != nullptr) return probe_children(children, forward);
+    if (probing_ != nullptr || guide_ != nullptr) return probe_children(children, forward);
     const auto first = forward ? 1U : 0U;
     const auto total = static_cast<unsigned>(children.size()) + first;
     for (unsigned i = 0; i < children.size(); ++i) {
@@ -173,6 +174,10 @@ void engine::push_children(std::vector<work_item>& children, bool forward) {
             spare_.push_back(std::move(c.g));
             continue;
         }
+        if (keeps_ways_) {
+            c.way = way_;
+            if (total > 1) c.way.push_back(i + first);
+        }
         stack_.push_back(std::move(c));
     }
     children.clear();
@@ -180,17 +185,27 @@ void engine::push_children(std::vector<work_item>& children, bool forward) {
     if (!descend(0, total)) stop(run_end::not_mine);
 }
 
-// Goes on as a child drawn at random, in this run or in one from that child's graph.
+// Of a way that ends here, none: the run is over.
+unsigned engine::drawn_child(unsigned children) {
+    if (guide_ != nullptr) {
+        if (children == 1) return 0;
+        if (guided_ == guide_->size() || (*guide_)[guided_] >= children) stop(run_end::blocked);
+        return (*guide_)[guided_++];
+    }
+    std::uint64_t& r = *probing_;
+    r ^= r >> 12;
+    r ^= r << 25;
+    r ^= r >> 27;
+    return static_cast<unsigned>((r * 0x2545'F491'4F6C'DD1DU >> 32) % children);
+}
+
+// Goes on as a child drawn at random, or the next of a known way, in this run or in one from that child's graph.
 void engine::probe_children(std::vector<work_item>& children, bool forward) {
     const auto first = forward ? 1U : 0U;
     const auto total = static_cast<unsigned>(children.size()) + first;
     if (total == 0) stop(run_end::blocked);
     if (!forward) probe_.executions += 1 / weight_;  // the search makes a run of its own that ends here
-    std::uint64_t& r = *probing_;
-    r ^= r >> 12;
-    r ^= r << 25;
-    r ^= r >> 27;
-    const auto drawn = static_cast<unsigned>((r * 0x2545'F491'4F6C'DD1DU >> 32) % total);
+    const unsigned drawn = drawn_child(total);
     weight_ /= total;
     if (drawn >= first) {
         probe_next_ = std::move(children[drawn - first]);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <apiary/model_check/explorer/cxx20.hpp>
+#include <apiary/model_check/number.hpp>
 
 namespace apiary::model::explorer {
 
@@ -30,8 +31,38 @@ run_limits limits_of(const choice_bounds& b) {
     return l;
 }
 
+constexpr const char* whole_tree = "all";
+
 std::string counted(unsigned n, const char* one, const char* rest = "") {
     return std::to_string(n) + " " + one + (n == 1 ? "" : "s") + rest;
+}
+
+// As text: the numbers with points between them, and n zeros as 0*n.
+std::string text_of(const trail& way) {
+    std::string out;
+    for (std::size_t i = 0, n = 1; i < way.size(); i += n, n = 1) {
+        while (way[i] == 0 && i + n < way.size() && way[i + n] == 0) ++n;
+        out.append(out.empty() ? "" : ".").append(std::to_string(way[i]));
+        if (n > 1) out.append("*").append(std::to_string(n));
+    }
+    return out.empty() ? whole_tree : out;
+}
+
+bool read_trail(std::string_view text, trail& way) {
+    constexpr std::uint32_t longest = 1U << 20;
+    text = text.substr(0, text.find('@'));
+    if (text == whole_tree) return true;
+    if (text.ends_with('.')) return false;
+    while (!text.empty()) {
+        std::string_view part = text.substr(0, text.find('.'));
+        text.remove_prefix(std::min(text.size(), part.size() + 1));
+        const std::size_t star = part.find('*');
+        std::uint32_t child = 0, times = 1;
+        if (!read_number(part.substr(0, star), child)) return false;
+        if (star != std::string_view::npos && (!read_number(part.substr(star + 1), times) || times > longest)) return false;
+        way.insert(way.end(), times, child);
+    }
+    return !way.empty() && way.size() <= longest;
 }
 
 std::string kind_of(const std::string& reason) { return reason.substr(0, reason.find(':')); }
@@ -230,8 +261,10 @@ void searcher::exhaust() {
     v_.result = outcome::pass;
     engine_.shard(options_.shard, options_.shards, options_.shards > 1 || with_.claims != nullptr ? 8 : 0);
     engine_.take_turns(with_.claims, with_.job);
-    engine_.push_root();
-    if (with_.board != nullptr)
+    if (options_.from.empty()) engine_.push_root();
+    if (!options_.from.empty())
+        exhaust_from();
+    else if (with_.board != nullptr)
         exhaust_within_budget();
     else
         exhaust_all();
@@ -248,6 +281,32 @@ void searcher::exhaust_all() {
     while (engine_.has_work()) {
         if (is_late(most)) return ended_by_budget(engine_.remaining_weight());
         if (!count(engine_.explore_next(), v_, seen_)) return;
+    }
+}
+
+// A part of a search. What comes before it on its way was counted by the part that left it.
+void searcher::exhaust_from() {
+    v_.mode = "part";
+    engine_.keep_ways();
+    for (const std::string& text : options_.from) {
+        trail way;
+        if (read_trail(text, way) && engine_.push_at(std::move(way))) continue;
+        v_.result = outcome::error;
+        v_.reason = "this search has no part '" + text + "': it was named by another version of the check or of the code";
+        return;
+    }
+    verdict uncounted;
+    close(uncounted);
+    while (engine_.has_work() && (options_.max_executions == 0 || v_.executions < options_.max_executions)) {
+        if (options_.max_seconds > 0 && is_late(options_.max_seconds)) break;
+        if (!count(engine_.explore_next(), v_, seen_)) return;
+    }
+    if (!engine_.has_work()) return;
+    v_.result = outcome::budget_ended;
+    char weight[32];
+    for (const work_item& w : engine_.take_work()) {
+        std::snprintf(weight, sizeof weight, "@%.6g", w.weight);
+        v_.left.append(v_.left.empty() ? "" : " ").append(text_of(w.way)).append(weight);
     }
 }
 

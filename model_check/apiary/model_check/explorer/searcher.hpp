@@ -87,6 +87,7 @@ private:
     [[nodiscard]] std::string symmetry() const;
     void exhaust();
     void exhaust_all();
+    void exhaust_from();
     void exhaust_within_budget();
     bool deal_parts();
     [[nodiscard]] bool mine(std::size_t k) const { return k % with_.jobs == with_.job; }

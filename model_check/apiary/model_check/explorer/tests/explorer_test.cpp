@@ -1,12 +1,14 @@
 // What the explorer reports, that it repeats, that its parts add up, and that nothing of the model can be taken away
 // unnoticed.
 #include <cstdio>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "../../../../litmus/explorer_programs.hpp"
 
 #include <apiary/model_check/explorer/graph.hpp>
+#include <apiary/model_check/explorer/searcher.hpp>
 #include <apiary/model_check/explorer/tests/complaints.hpp>
 #include <apiary/model_check/explorer/tests/exhibits.hpp>
 #include <apiary/model_check/explorer/tests/interpreter.hpp>
@@ -115,6 +117,34 @@ void parts_add_up(const char* name) {
         shared.shards = 2;
         for (shared.shard = 0; shared.shard < 2; ++shared.shard) executions += run_explorer<Check>(shared).executions;
         expect(executions == whole.executions, std::string(name) + ": two shards, each in several jobs");
+    }
+    for (const std::uint64_t budget : {1U, 7U, 100U}) {  // the last that was left goes first, each alone
+        verdict sum;
+        unsigned parts = 0;
+        std::vector<std::string> waiting{"all"};
+        for (; !waiting.empty(); ++parts) {
+            search_options part;
+            part.from = {waiting.back()};
+            part.max_executions = budget;
+            waiting.pop_back();
+            const verdict v = run_explorer<Check>(part);
+            expect(v.executions <= budget && v.result == (v.left.empty() ? apiary::model::outcome::pass : apiary::model::outcome::budget_ended),
+                   std::string(name) + ": a part " + v.mode + " " + v.reason);
+            apiary::model::explorer::add_counts(sum, v);
+            std::istringstream left(v.left);
+            for (std::string one; left >> one;) waiting.push_back(one);
+        }
+        expect(sum.executions == whole.executions && sum.graphs == whole.graphs && sum.blocked == whole.blocked && sum.sites == whole.sites &&
+                   sum.reached == whole.reached && sum.laws == whole.laws && sum.acted == whole.acted,
+               std::string(name) + ": " + std::to_string(parts) + " parts of " + std::to_string(budget) + " have " +
+                   std::to_string(sum.executions) + " executions, the whole " + std::to_string(whole.executions));
+    }
+    for (const char* nowhere : {"9999", "0*100000", "x", "1.", "", "0*2000000", "0*4294967295.0*4294967295"}) {
+        search_options part;
+        part.from = {nowhere};
+        const verdict v = run_explorer<Check>(part);
+        expect(v.result == apiary::model::outcome::error && v.reason.find("has no part") != std::string::npos,
+               std::string(name) + ": no part " + nowhere + ": " + v.reason);
     }
 }
 

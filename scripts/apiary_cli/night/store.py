@@ -1,0 +1,161 @@
+"""The store: a folder of results, each in a file named by its unit's hash, and of the files that units need, named by theirs.
+
+Every file is written whole or not at all, so that a night that was killed goes on where it was, and nights, shards and machines may share a
+folder. A file that is not what its name says is told and done again."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import shutil
+from pathlib import Path
+from typing import Iterator
+
+from ..base import repo
+from ..base.errors import Fault, USAGE
+from .unit import Unit, file_hash
+
+SCHEMA = 1
+NEEDED = {"schema": int, "unit": str, "kind": str, "name": str, "ended": str, "seconds": (int, float), "output": str, "lines": list}
+REMEDIES = {
+    errno.ENOSPC: "make room there, or name another folder: --store DIR; what is done is kept",
+    errno.EDQUOT: "make room there, or name another folder: --store DIR; what is done is kept",
+    errno.EROFS: "name a folder that can be written: --store DIR",
+    errno.EACCES: "name a folder that this user may write: --store DIR",
+}
+
+
+class Garbage(Exception):
+    """A file of the store that is not what its name says: which, and why."""
+
+
+def digest(result: dict) -> str:
+    return hashlib.sha256(repo.json_text({key: result[key] for key in sorted(result) if key != "digest"}).encode()).hexdigest()[:32]
+
+
+def sealed(result: dict) -> dict:
+    return result | {"digest": digest(result)}
+
+
+def faults(result: object, key: str) -> str:
+    """Why this is no result of that unit; empty where it is one."""
+    if not isinstance(result, dict):
+        return "it is torn, or no record"
+    wrong = [name for name, kind in NEEDED.items() if not isinstance(result.get(name), kind)]
+    if wrong:
+        return f"it has no {', '.join(wrong)} that could be read"
+    if result["schema"] != SCHEMA:
+        return f"it is of format {result['schema']}, and this is {SCHEMA}"
+    if result["unit"] != key:
+        return f"it tells of the unit {result['unit']}"
+    return "" if result.get("digest") == digest(result) else "its contents are not those that were written"
+
+
+def kept(result: dict) -> bool:
+    """Whether it says something of the unit: what a limit ended, or a signal that may be the machine's, is tried again."""
+    return not result["ended"] and result.get("rc") not in (None, -9, -15)
+
+
+class Store:
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.garbage: list[str] = []
+
+    @contextlib.contextmanager
+    def writing(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise Fault(f"{what} cannot be written to the store {self.folder}", str(error.strerror),
+                        REMEDIES.get(error.errno or 0, "--store DIR names another folder")) from error
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """One night at a time in a store; and it can be written."""
+        with self.writing("the lock of a night"):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            repo.write_text(self.folder / "writable", "a night may write here\n")
+            lock = open(self.folder / "lock", "a+")
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                lock.seek(0)
+                raise Fault(f"another night works in the store {self.folder}", lock.read().strip() or "it has its lock",
+                            "wait for its end, or name another folder: --store DIR", USAGE) from None
+            except OSError:  # a file system that has no locks
+                pass
+            lock.truncate(0)
+            lock.write(f"process {os.getpid()} on {repo.host()}, since {repo.utc_stamp()}\n")
+            lock.flush()
+            yield
+
+    def path(self, key: str) -> Path:
+        return self.folder / "results" / key[:2] / f"{key}.json"
+
+    def put(self, result: dict) -> None:
+        why = faults(result, str(result.get("unit")))
+        if why:
+            raise Garbage(f"a result was refused: {why}")
+        with self.writing(f"the result of {result['kind']} {result['name']}"):
+            repo.write_json(self.path(result["unit"]), result)
+
+    def get(self, key: str) -> dict | None:
+        """None where there is none, or only garbage, which is told once and will be done again."""
+        path = self.path(key)
+        if not path.exists():
+            return None
+        result = repo.read_json(path)
+        why = faults(result, key)
+        if not why:
+            return result
+        told = f"{path.relative_to(self.folder)} was no result: {why}; the unit is done again"
+        if told not in self.garbage:
+            self.garbage.append(told)
+        return None
+
+    def results(self) -> Iterator[dict]:
+        """All that can be believed."""
+        for path in sorted((self.folder / "results").glob("??/*.json")):
+            if not path.name.startswith(".") and (result := self.get(path.stem)) is not None:
+                yield result
+
+    def add(self, path: Path | str) -> str:
+        """A copy of a file that units need; its hash."""
+        name = file_hash(path)
+        place = self.blob(name)
+        if not (place.exists() and file_hash(place) == name):
+            with self.writing(f"the program {Path(path).name}"):
+                half = repo.half(place)
+                try:
+                    shutil.copyfile(path, half)
+                    half.chmod(0o755)
+                    half.replace(place)
+                finally:
+                    half.unlink(missing_ok=True)
+        return name
+
+    def add_text(self, text: str) -> Path:
+        """A file that a unit reads, by its contents."""
+        place = self.blob(hashlib.sha256(text.encode()).hexdigest())
+        if not place.exists() or place.read_text() != text:
+            with self.writing("the parts of a search"):
+                repo.write_text(place, text)
+        return place
+
+    def blob(self, name: str) -> Path:
+        return self.folder / "files" / name[:2] / name
+
+    def program(self, name: str) -> Path:
+        """A file that a unit needs, if it is what its name says."""
+        place = self.blob(name)
+        if file_hash(place) != name:
+            raise Fault(f"{place} is not the file that its name says", "it was cut short, or changed", "remove it, and begin the night again")
+        return place
+
+    def done(self, unit: Unit) -> dict | None:
+        found = self.get(unit.key)
+        return found if found is not None and kept(found) else None

@@ -1,0 +1,85 @@
+"""The page of a night: the verdict first, then what is new since the last night, what is red and how to replay it, what was done by how many
+units, and what waits. One view, as Markdown and as HTML."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ..base import repo
+from ..base.errors import INVALID_BATCH
+from ..base.say import duration, markdown
+from .junit import FAILED, PASSED, SKIPPED, Part
+
+SHOWN = 12  # units by name that wait
+TRUST = "A scheduler runs what it is sent, as the user that started its workers: TLS with certificates of your own, or loopback."
+
+
+def named(part: Part, name: str) -> str:
+    return f"{part.name} {name}"
+
+
+def view(parts: list[Part], done, budget: str, seconds: float, code: int) -> dict:
+    """`done`: of the units (verbs/nightly_units.Done), or None where none ran."""
+    word = {0: "fine", 1: "RED", INVALID_BATCH: "the race is invalid, all else is fine"}[code]
+    red = {named(part, case.name): case for part in parts for case in part.cases if case.status == FAILED}
+    told = {
+        "title": f"Night of {repo.utc_stamp()}: {word}", "good": code == 0,
+        "state": f"commit {repo.commit()[:12]}{' (dirty)' if repo.dirty() else ''}, budget {budget}, took {duration(seconds)}",
+        "news": news(set(red), done), "red": [{"name": name, "what": case.message.splitlines()[0] if case.message else "",
+                                               "replay": getattr(case, "replay", "")} for name, case in red.items()],
+        "head": ["part", "result", "passed:n", "failed:n", "not run:n", "time:n"],
+        "rows": [[part.name, "invalid" if part.invalid else part.status, *map(part.count, (PASSED, FAILED, SKIPPED)), duration(part.seconds)]
+                 for part in parts],
+        "units": "", "waits": [], "notes": [], "trust": "",
+        "parts": [{"name": part.name, "lines": lines_of(part)} for part in parts if lines_of(part)],
+    }
+    if done:
+        told["units"] = (f"{done.units} units, {done.fresh} of them done in this night and {done.units - done.fresh} known from the store, by "
+                         f"{done.engine}: {duration(done.busy)} of work in {duration(done.seconds)}")
+        told["waits"] = waits(done.waiting)
+        told["notes"] = [line for note in done.notes for line in note.splitlines()]
+        told["trust"] = TRUST if "scheduler" in done.engine else ""
+    return told
+
+
+def news(red: set[str], done) -> list[str]:
+    if done is None or done.last is None:
+        return ["no night before this one is remembered in its store"]
+    ours = {name for name in red if name.split()[0] in {part.name for part in done.parts}}
+    new, gone = sorted(ours - set(done.last)), sorted(set(done.last) - ours)
+    return [f"newly red: {name}" for name in new] + [f"red no more: {name}" for name in gone] or ["nothing: the units that are red were red"
+                                                                                               if ours else "nothing: no unit was red, and none is"]
+
+
+def waits(names: list[str]) -> list[str]:
+    """How many of each kind, and the first by name."""
+    if not names:
+        return []
+    kinds = Counter(name.split()[0] for name in names)
+    counted = ", ".join(f"{n} of {kind}" for kind, n in kinds.most_common())
+    first = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return [f"{len(names)} units: {counted}", f"the next night begins with {first}"]
+
+
+def lines_of(part: Part) -> list[str]:
+    told = [line.strip() for line in part.lines]
+    for status, words in ((FAILED, "failed"), (SKIPPED, "not run or cut short")):
+        told += [f"{words}: {case.name}: {' / '.join(case.message.splitlines()[:3])}" for case in part.cases if case.status == status]
+    return told
+
+
+def markdown_text(told: dict) -> str:
+    lines = [f"# {told['title']}", "", told["state"], "", "## New since the last night", "", *bullets(told["news"])]
+    lines += ["", "## Red", "", *(bullets(f"{one['name']}: {one['what']}" + (f"  \n  replay: `{one['replay']}`" if one["replay"] else "")
+                                          for one in told["red"]) or ["nothing"])]
+    lines += ["", "## Done", "", *markdown(told["head"], told["rows"])]
+    lines += ["", told["units"], *(["", told["trust"]] if told["trust"] else [])] if told["units"] else []
+    lines += ["", "## Waits", "", *(bullets(told["waits"]) or ["nothing"])]
+    lines += ["", "## Seen on the way", "", *bullets(told["notes"])] if told["notes"] else []
+    for part in told["parts"]:
+        lines += ["", f"## {part['name']}", "", *bullets(part["lines"])]
+    return "\n".join(lines) + "\n"
+
+
+def bullets(lines) -> list[str]:
+    return [f"- {line}" for line in lines]

@@ -1,0 +1,78 @@
+"""merge: the stores of a night's shards, put together into one page."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import time
+from pathlib import Path
+
+from ..base import repo
+from ..base.errors import Fault, USAGE
+from ..base.say import say
+from ..night import memory as memories
+from ..night.store import Store
+from ..report.junit import FAILED, Case, Part
+from . import nightly, nightly_units
+
+SUMMARY = "put the shards of a night together: one page, one exit code"
+DESCRIPTION = """\
+Takes the stores that scripts/apiary nightly --shard I/N left, each on its machine, puts their results together,
+and judges them as one night: the parts of a search that several machines did are one search, and what must be
+reached, and which atomic sites never ran, is asked of all of them. A shard that is missing is red, by its name; a
+result that is garbage is told, and counts as not done. Nothing is run.
+
+writes:  the results into --store (which may be one of them), build/nightly/summary.md, night.html, night.sarif,
+         junit.xml
+takes:   seconds
+exit:    0 fine; 1 red, or a shard is missing; 2 the stores are of several sources, or no stores; 3 it cannot be written"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("stores", nargs="+", metavar="STORE", help="the store of a shard: the folder of its --store")
+    parser.add_argument("--store", metavar="DIR", default=str(nightly.FOLDER / "store"), help="where all of it goes (default build/nightly/store)")
+    parser.add_argument("--junit", metavar="FILE", help="also write the JUnit file here")
+
+
+def gather(folders: list[Path], into: Store) -> list[str]:
+    """The results of all of them, each whole; what could not be believed."""
+    told = []
+    for folder in folders:
+        source = Store(folder)
+        if source.folder.resolve() == into.folder.resolve():
+            continue
+        for result in source.results():
+            if into.get(result["unit"]) is None:
+                into.put(result)
+        for path in (folder / "files").glob("??/*"):
+            place = into.blob(path.name)
+            if not place.exists() and not path.name.startswith("."):
+                with into.writing(path.name):
+                    half = repo.half(place)
+                    shutil.copyfile(path, half)
+                    half.replace(place)
+        told += source.garbage
+    return told
+
+
+def run(args: argparse.Namespace) -> int:
+    started = time.monotonic()
+    args.junit = None if args.junit is None else repo.writable("--junit", args.junit)
+    folders, into = [Path(name) for name in args.stores], Store(Path(args.store))
+    for folder in folders:
+        if not folder.is_dir():
+            raise Fault(f"there is no store {folder}", "", "scripts/apiary merge STORE…: the folders that --store named", USAGE)
+    records = nightly_units.read_records(folders)
+    lacking = nightly_units.missing(records)
+    with into.alone():
+        garbage = gather(folders, into)
+        memory = memories.read(into)
+        done = nightly_units.judged(records, into, memory.red if memory.nights else None, whole=not lacking)
+        done.notes += [note for note in garbage if note not in done.notes]
+        if lacking:
+            done.parts.append(Part("shards", [Case(name, FAILED, 0.0, "it left no record: run it again, then merge") for name in lacking]))
+        nightly_units.remember(into, memory, records, done)
+    say(f"merge: {len(records)} shards")
+    args.budget = f"of {len(records)} shards"
+    nightly.publish(done.parts, args, time.monotonic() - started, done)
+    return nightly.exit_code(done.parts)

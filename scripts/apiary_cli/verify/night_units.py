@@ -1,0 +1,83 @@
+"""The units of a night that prove, stress and mutate: lists, made without running more than `--list` of what is built."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from pathlib import Path
+
+from ..base import repo, sources
+from ..night.store import Store
+from ..night.unit import VERDICTS, Unit
+from . import checks, inventory, logic, search_parts, stressing
+
+APIARY = Path(__file__).resolve().parents[2] / "apiary"
+SHARDS_OF_A_DRAW = 6            # units of the logic mutants that a day draws
+RUN_SECONDS = 10.0              # of a stress program with one seed
+HOUR = 3600.0
+MARGIN = 3                      # a stress under a sanitizer may take so often its seconds to begin and end
+
+
+def of_entry(entry: checks.Entry, engine: str, store: Store) -> Unit:
+    kind = "exhibit" if entry.kind == "exhibit" else "search"
+    if engine == "explorer" and search_parts.divides(entry):
+        return search_parts.part(entry, [search_parts.WHOLE], store)
+    return Unit(kind, f"{entry.name} {engine}", str(entry.program), (entry.name, "--engine", engine, "--json", "{out}"), limit=HOUR,
+                reads=VERDICTS, replay=f"scripts/apiary prove {entry.name} --engine {engine}")
+
+
+def searches(entries: list[checks.Entry], store: Store, kinds: tuple[str, ...] = ("check", "exhibit")) -> list[Unit]:
+    """Whole: each check by each engine, the exhibits until they are seen."""
+    return [of_entry(entry, engine, store) for entry in entries if entry.kind in kinds for engine in entry.engines]
+
+
+def seeds(day: datetime.date, number: int) -> list[int]:
+    """Others on each day, and the same on every machine."""
+    return [day.toordinal() * 100 + i for i in range(number)]
+
+
+def stresses(day: datetime.date, number: int = 1, seconds: float = RUN_SECONDS) -> list[Unit]:
+    wrap = stressing.without_randomisation()
+    found = []
+    for i, seed in enumerate(seeds(day, number)):
+        for run in stressing.plan([name for name in stressing.PRESETS if repo.manifest(name, "stress")], [], [seed]):
+            told = tuple(stressing.command(run, seconds, None))[1:]
+            program, words, files = str(run.program), told, ()
+            if wrap and run.preset == "tsan":
+                program, words, files = f"/usr/bin/{wrap[0]}", (*wrap[1:], "{program}", *told), (("program", str(run.program)),)
+            again = "" if i == 0 else f" {i + 1}"
+            found.append(Unit("stress", f"{run.name} {run.preset}{again}", program, words, files, tuple(stressing.SANITIZER_ENV.items()),
+                              limit=MARGIN * seconds + 120, replay=f"scripts/apiary stress {run.name} --preset {run.preset} "
+                              f"--seed {seed} --seconds {seconds:g}"))
+    return found
+
+
+def by_verb(kind: str, name: str, words: list[str], folders: tuple[str, ...], limit: float) -> Unit:
+    """A unit that is a call of this command, in this checkout."""
+    return Unit(kind, name, sys.executable, ("{apiary}", *words), (("apiary", str(APIARY)),), salt=repo.source_hash(*folders), tree=True,
+                limit=limit, memory=0, replay=f"scripts/apiary {' '.join(words)}")
+
+
+def mutants(build: bool) -> list[Unit]:
+    """A unit for each header with atomic sites: all its weaker orders."""
+    files = sorted({item.file for item in inventory.read()[0]})
+    more = [] if build else ["--no-build"]
+    return [by_verb("mutant", Path(file).stem, ["mutate", Path(file).stem, "--jobs", "1", *more], repo.PROVED_FOLDERS, HOUR)
+            for file in files]
+
+
+def logic_mutants(day: datetime.date, build: bool) -> list[Unit]:
+    """The sixth that this day draws, in parts, each of which goes on where it was stopped."""
+    drawn, of = logic.draw_of(day).number, logic.DRAWS * SHARDS_OF_A_DRAW
+    more = [] if build else ["--no-build"]
+    parts = range((drawn - 1) * SHARDS_OF_A_DRAW + 1, drawn * SHARDS_OF_A_DRAW + 1)
+    return [by_verb("logic", f"part {number} of {of}", ["mutate", "--logic", "--shard", f"{number}/{of}", "--jobs", "1", *more],
+                    (*repo.PROVED_FOLDERS, "stress"), 2 * HOUR) for number in parts]
+
+
+def outside() -> list[Unit]:
+    """Code that nobody here wrote, in sizes that `prove` has no time for: as its page says?"""
+    table = repo.ROOT / "model_check" / "outside" / "table_test.py"
+    return [Unit("outside", program.name, sys.executable, ("{table}", "--long", "{program}"), (("table", str(table)), ("program", str(program))),
+                 salt=repo.source_hash("model_check/outside"), tree=True, limit=HOUR,
+                 replay=f"python3 {repo.shown(table)} --long {repo.shown(program)}") for program in sources.built("model", "long")]

@@ -1,0 +1,512 @@
+"""A night in units: what one is, its result, who runs it, in which order, and the page. Nothing is built; commands are fake."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import errno
+import io
+import itertools
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import types
+import unittest
+import zipfile
+from pathlib import Path
+from unittest import mock
+
+from apiary_cli.base import repo
+from apiary_cli.base.errors import Fault
+from apiary_cli.night import child, cluster, memory, spread, store as stores
+from apiary_cli.night.store import Store
+from apiary_cli.night.unit import Unit
+from apiary_cli.verify import checks, logic, night_units, search_parts
+
+from . import fakes
+
+
+class Folder(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="apiary-night-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def program(self, name: str = "one", text: str = "#!/bin/sh\nexit 0\n") -> str:
+        fakes.script(self.folder / name, text)
+        return str(self.folder / name)
+
+
+class Identity(Folder):
+    def test_all_that_decides_the_result_is_in_its_key_and_nothing_else(self) -> None:
+        data = self.folder / "data"
+        data.write_text("1")
+        one = Unit("stress", "hive seed 1", self.program(), ("--seed", "1", "{data}"), (("data", str(data)),))
+        (self.folder / "elsewhere").mkdir()
+        for same in (one.with_(limit=1.0), one.with_(memory=0), one.with_(replay="x"), one.with_(program=self.program("elsewhere/one"))):
+            self.assertEqual(same.key, one.key)
+        others = [one.with_(**change) for change in (dict(kind="soak"), dict(name="b"), dict(words=("--seed", "2")), dict(salt="s"),
+                  dict(environment=(("A", "1"),)), dict(reads="verdicts"), dict(program=self.program("elsewhere/one", "#!/bin/sh\nexit 1\n")))]
+        before = one.key
+        data.write_text("23")
+        self.assertEqual(len({before, one.key, *(other.key for other in others)}), 2 + len(others))
+
+    def test_an_unknown_kind_and_a_program_that_is_not_there_are_refused_by_name(self) -> None:
+        with self.assertRaisesRegex(Fault, "unit of the kind 'odd'"):
+            Unit("odd", "x", "/bin/true")
+        with self.assertRaisesRegex(Fault, "/no/program cannot be read"):
+            Unit("soak", "x", "/no/program").key
+
+    def test_the_line_that_a_person_pastes(self) -> None:
+        unit = Unit("logic", "17", self.program(), ("a b", "{data}", "--json", "{out}"), (("data", self.program("data")),), (("M", "17"),))
+        self.assertEqual(unit.line(), f"M=17 {self.folder}/one 'a b' {self.folder}/data --json /dev/null")
+        self.assertEqual(unit.with_(replay="scripts/apiary soak hive").line(), "scripts/apiary soak hive")
+        self.assertEqual(unit.command("/p", {"data": "/d", "out": "/o"}), ["/p", "a b", "/d", "--json", "/o"])
+
+
+def result(unit: Unit, **more: object) -> dict:
+    told = child.lost(unit, "") | {"rc": 0, "ended": "", "seconds": 1.0} | more
+    return stores.sealed({name: value for name, value in told.items() if name != "digest"})
+
+
+class Kept(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        self.store = Store(self.folder / "store")
+        self.unit = Unit("stress", "hive", self.program())
+
+    def test_a_result_comes_back_and_nothing_half_written_lies_about(self) -> None:
+        self.assertIsNone(self.store.done(self.unit))
+        self.store.put(result(self.unit))
+        self.assertEqual(self.store.done(self.unit)["rc"], 0)
+        self.assertEqual([one["unit"] for one in self.store.results()], [self.unit.key])
+        self.assertEqual([path.name for path in self.store.folder.rglob("*") if path.is_file()], [f"{self.unit.key}.json"])
+
+    def test_garbage_is_told_by_name_and_done_again(self) -> None:
+        self.store.put(result(self.unit))
+        path = self.store.path(self.unit.key)
+        whole = path.read_text()
+        other = result(self.unit.with_(name="other"))
+        for text, why in ((whole[: len(whole) // 2], "torn"), ("", "torn"), ("[]", "torn"), ("{}", "no schema"), (whole.replace('"rc": 0', '"rc": 1'), "contents"),
+                          (whole.replace('"seconds": 1.0', '"seconds": "x"'), "no seconds"), (repo.json_text(other), "tells of the unit"), ("\0" * 99, "torn")):
+            self.store.garbage = []
+            path.write_text(text)
+            self.assertIsNone(self.store.done(self.unit), text)
+            self.assertIn(why, self.store.garbage[0])
+            self.assertIn(f"{self.unit.key}.json was no result", self.store.garbage[0])
+        with contextlib.redirect_stderr(io.StringIO()):
+            night = spread.perform([self.unit], spread.Pool(1), self.store, 60.0, lambda _: 0.0)
+        self.assertEqual((night.fresh, night.fault, self.store.done(self.unit)["rc"]), ({self.unit.key}, None, 0))
+
+    def test_what_a_limit_or_the_machine_ended_is_tried_again(self) -> None:
+        for more, kept in ((dict(rc=1), True), (dict(rc=-11), True), (dict(rc=None, ended="time"), False), (dict(rc=None, ended="memory"), False),
+                           (dict(rc=-9), False), (dict(rc=None, ended="lost"), False)):
+            self.store.put(result(self.unit, **more))
+            self.assertEqual(self.store.done(self.unit) is not None, kept, more)
+
+    def test_what_cannot_be_written_is_told_with_a_remedy_and_harms_nothing(self) -> None:
+        self.store.put(result(self.unit))
+        for number, remedy in ((errno.ENOSPC, "make room"), (errno.EROFS, "can be written"), (errno.EACCES, "this user may write")):
+            with mock.patch.object(Path, "write_text", side_effect=OSError(number, os.strerror(number))):
+                with self.assertRaises(Fault) as told:
+                    self.store.put(result(self.unit, seconds=2.0))
+            self.assertIn("the result of stress hive cannot be written to the store", told.exception.seen)
+            self.assertEqual((told.exception.cause, remedy in told.exception.remedy), (os.strerror(number), True))
+        self.assertEqual(self.store.done(self.unit)["seconds"], 1.0)
+
+    def test_a_full_disk_ends_the_night_with_what_was_done(self) -> None:
+        units = [self.unit.with_(name=f"{i}", salt=str(i)) for i in range(3)]
+        real, left = self.store.put, itertools.count()
+
+        def put(one: dict) -> None:
+            if next(left):
+                raise Fault("the result cannot be written", "No space left on device", "make room")
+            real(one)
+
+        with mock.patch.object(self.store, "put", put), contextlib.redirect_stderr(io.StringIO()):
+            night = spread.perform(units, spread.Pool(1), self.store, 60.0, lambda _: 0.0)
+        self.assertEqual((len(night.results), night.fault.cause, [one.name for one in night.waiting]), (1, "No space left on device", ["2"]))
+
+    def test_one_night_at_a_time(self) -> None:
+        with self.store.alone():
+            with self.assertRaises(Fault) as told, Store(self.store.folder).alone():
+                self.fail("two nights")
+        self.assertIn(f"process {os.getpid()} on", told.exception.cause)
+        with Store(self.store.folder).alone():
+            pass
+        (self.folder / "file").write_text("")
+        with self.assertRaisesRegex(Fault, "cannot be written to the store"), Store(self.folder / "file").alone():
+            self.fail("no folder")
+
+    def test_files_of_units_are_what_their_names_say(self) -> None:
+        name = self.store.add(self.unit.program)
+        self.assertTrue(os.access(self.store.program(name), os.X_OK))
+        self.store.program(name).write_text("something else")
+        with self.assertRaisesRegex(Fault, "not the file that its name says"):
+            self.store.program(name)
+        self.store.add(self.unit.program)
+        self.assertEqual(self.store.program(name).read_bytes(), Path(self.unit.program).read_bytes())
+
+
+class Children(Folder):
+    def run_one(self, text: str, **more: object) -> dict:
+        return child.run(Unit("stress", "one", self.program("p", text), **more), cwd=self.folder)
+
+    def test_what_it_leaves_is_a_result_however_it_ends(self) -> None:
+        for text, rc, said in (("#!/bin/sh\necho 7; exit 3\n", 3, "7"), ("#!/bin/sh\nkill -SEGV $$\n", -11, "")):
+            told = self.run_one(text)
+            self.assertEqual((told["rc"], told["ended"], told["output"]), (rc, "", said))
+        self.assertIn("could not be started", self.run_one("no program")["how"])
+        told = self.run_one("#!/bin/sh\necho '{\"a\": 1}' > $2\n", words=("--json", "{out}"), reads="verdicts")
+        self.assertEqual((told["lines"], told["how"]), ([{"a": 1}], ""))
+        for text, how in (("#!/bin/sh\n", "left no verdict"), ("#!/bin/sh\necho '{\"a\": 1' > $2\n", "cannot be read")):
+            self.assertIn(how, self.run_one(text, words=("--json", "{out}"), reads="verdicts")["how"])
+
+    def test_it_is_held_to_its_limits_with_all_that_it_started(self) -> None:
+        told = self.run_one("#!/bin/sh\nsetsid sleep 987 &\nsleep 987\n", limit=0.2)
+        self.assertEqual((told["rc"], told["ended"], told["how"]), (None, "time", "did not end within 0.2 s"))
+        hungry = f"#!{sys.executable} -S\nx = b'x' * (200 << 20)\nimport time\ntime.sleep(60)\n"
+        self.assertEqual(self.run_one(hungry, memory=100 << 20)["how"], "held more than 100 MiB")
+        self.assertNotIn("sleep\x00987", "".join(path.read_text() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()))
+
+    def test_it_dies_with_its_worker(self) -> None:
+        self.program("p", f"#!/bin/sh\nsetsid sh -c 'echo $$ > {self.folder}/born; exec sleep 986' &\nsleep 986\n")
+        code = ("import sys; from pathlib import Path; from apiary_cli.night import child; from apiary_cli.night.unit import Unit\n"
+                f"child.run(Unit('stress', 'one', '{self.folder}/p'), cwd=Path('/'))")
+        worker = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).resolve().parents[1])
+        born = self.folder / "born"
+        self.until(lambda: born.exists() and born.read_text().strip())
+        worker.kill()
+        worker.wait()
+        pid = int(born.read_text())
+        self.until(lambda: not Path(f"/proc/{pid}").exists())
+
+    def until(self, holds) -> None:
+        for _ in range(3000):
+            if holds():
+                return
+            time.sleep(0.01)
+        self.fail("it never came")
+
+    def test_a_program_that_changes_while_it_runs_gives_no_result(self) -> None:
+        with self.assertRaisesRegex(Fault, "changed while it ran"):
+            self.run_one("#!/bin/sh\necho '# more' >> $0\n")
+
+
+class Engine:
+    """One that does what it is told, at once."""
+
+    told = "a fake"
+
+    def __init__(self, does, room: int = 2) -> None:
+        self.does, self.room, self.queue, self.asked, self.notes = does, room, [], [], []
+
+    def takes(self, _: Unit) -> bool:
+        return len(self.queue) < self.room
+
+    @property
+    def running(self) -> int:
+        return len(self.queue)
+
+    def submit(self, unit: Unit) -> None:
+        self.asked.append(unit.name)
+        self.queue.append(unit)
+
+    def wait(self, _: float) -> list:
+        done, self.queue = [(unit, self.does(unit)) for unit in self.queue], []
+        return done
+
+    def close(self) -> None:
+        pass
+
+
+class Units(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        self.store = Store(self.folder / "store")
+        program = self.program()
+        self.units = [Unit("stress", name, program) for name in "abcd"]
+
+    def perform(self, engine: Engine, seconds: float = 60.0, estimate=lambda _: 0.0, follow=lambda *_: ()) -> spread.Night:
+        with contextlib.redirect_stderr(io.StringIO()):
+            return spread.perform(self.units, engine, self.store, seconds, estimate, follow)
+
+
+class Nights(Units):
+    def test_a_night_that_was_killed_goes_on_where_it_was(self) -> None:
+        def dies(unit: Unit) -> dict:
+            if unit.name == "c":
+                raise KeyboardInterrupt
+            return result(unit)
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.perform(Engine(dies))
+        engine = Engine(result)
+        night = self.perform(engine)
+        self.assertEqual((engine.asked, len(night.results), len(night.fresh)), (["c", "d"], 4, 2))
+        self.assertEqual(self.perform(Engine(self.fail)).fresh, set(), "and a third has nothing to do")
+
+    def test_what_does_not_fit_waits_and_what_is_shorter_goes_before_it(self) -> None:
+        night = self.perform(Engine(result), 10.0, lambda unit: {"b": 100.0}.get(unit.name, 1.0))
+        self.assertEqual(([night.units[key].name for key in night.results], [unit.name for unit in night.waiting]), (["a", "c", "d"], ["b"]))
+
+    def test_a_unit_that_kills_its_worker_three_times_is_red_and_named(self) -> None:
+        engine = Engine(lambda unit: child.lost(unit, "its worker was killed") if unit.name == "b" else result(unit))
+        night = self.perform(engine)
+        self.assertEqual(engine.asked.count("b"), 3)
+        (told,) = [one for one in night.results.values() if one["ended"]]
+        self.assertEqual((told["name"], told["how"]), ("b", "its worker was killed, 3 times"))
+        self.assertIsNone(self.store.done(self.units[1]), "the next night tries again")
+
+    def test_a_worker_that_lies_about_what_it_did_is_not_believed(self) -> None:
+        other = self.units[0].with_(salt="other")
+        night = self.perform(Engine(lambda unit: result(other) if unit.name == "b" else result(unit)))
+        (told,) = [one for one in night.results.values() if one["ended"]]
+        self.assertIn("gave back no result of it: it tells of the unit", told["how"])
+
+    def test_an_engine_that_goes_away_leaves_what_was_done_and_what_waits(self) -> None:
+        def gone(unit: Unit) -> dict:
+            if unit.name == "c":
+                raise Fault("the scheduler tls://x went away", "closed", "start it again")
+            return result(unit)
+
+        night = self.perform(Engine(gone))
+        self.assertEqual((night.fault.seen, len(night.results), sorted(unit.name for unit in night.waiting)),
+                         ("the scheduler tls://x went away", 2, ["c", "d"]))
+
+
+class Remembered(Units):
+    def test_the_next_night_begins_with_what_was_red_then_what_waited_then_what_ran_longest_ago(self) -> None:
+        old = memory.Memory(done={"stress a": "20261101T000000Z", "stress b": "20261102T000000Z", "stress d": "20261103T000000Z"},
+                            waiting=["stress d"], red={"stress b": ""}, seconds={"stress a": 7.0})
+        self.assertEqual([unit.name for unit in old.order(self.units)], ["b", "d", "c", "a"])
+        self.assertEqual([old.estimate(unit) for unit in self.units[:2]], [7.0, memory.GUESSES["stress"]])
+        memory.learn(old, [result(self.units[2], seconds=3.0)], [self.units[0]])
+        memory.write(self.store, old, {"red": []})
+        again = memory.read(self.store)
+        self.assertEqual((again.seconds["stress c"], again.waiting, again.told, again.nights), (3.0, ["stress a"], [], [{"red": []}]))
+
+    def test_a_clock_that_was_set_back_and_garbage_cost_an_order_and_no_result(self) -> None:
+        memory.write(self.store, memory.Memory(done={"stress a": "20270101T000000Z", "stress b": "20260101T000000Z"}), {})
+        told = memory.read(self.store, datetime.datetime(2026, 11, 27, tzinfo=datetime.timezone.utc))
+        self.assertEqual((list(told.done), "set back: 1 units" in told.told[0]), (["stress b"], True))
+        for text in ("{", "[]", "{}", '{"seconds": 1, "done": {}, "waiting": [], "red": {}, "nights": []}'):
+            memory.path(self.store).write_text(text)
+            self.assertEqual(len(memory.read(self.store).told), 1, text)
+
+    def test_in_six_days_every_logic_mutant_is_drawn_once_and_each_day_has_seeds_of_its_own(self) -> None:
+        (self.folder / "impl").mkdir()
+        with mock.patch.object(repo, "source_hash", return_value="x"):
+            days = [datetime.date(2026, 11, 1) + datetime.timedelta(i) for i in range(logic.DRAWS)]
+            names = [unit.name for day in days for unit in night_units.logic_mutants(day, True)]
+        of = logic.DRAWS * night_units.SHARDS_OF_A_DRAW
+        self.assertEqual(sorted(names), sorted(f"part {i} of {of}" for i in range(1, of + 1)))
+        seeds = [seed for day in days for seed in night_units.seeds(day, 3)]
+        self.assertEqual(len(set(seeds)), len(seeds))
+
+
+CHECK = """#!{python}
+import json, sys
+words = sys.argv[1:]
+ways = open(words[words.index("--from") + 1]).read().split()
+budget, leaves = int(words[words.index("--budget") + 1][:-1]), {leaves}
+queue = [0] * 0
+for way in ways:
+    first, last = (0, leaves) if way == "all" else map(int, way.partition("@")[0].split("."))
+    queue += range(first, last)
+done, left = queue[:budget], queue[budget:]
+told = dict(name=words[0], kind="check", engine="explorer", verdict="budget" if left else "pass", as_expected=True, executions=len(done), graphs=len(done),
+            blocked=0, laws={{"check": len(done)}}, reach={{"deep": 1}} if {deep} in done else {{}}, acted=[0, 1] if 1 in done else [0], sites={{}},
+            bound="RC11")
+if left:
+    told["left"] = " ".join(f"{{i}}.{{i + 1}}@{{1 / leaves}}" for i in left)
+open(words[-1], "w").write(json.dumps(told) + "\\n")
+"""
+
+
+class Divided(Units):
+    def search(self, leaves: int = 40, deep: int = 39, budget: int = 9, engine=None, seconds: float = 60.0, too_large: bool = False) -> search_parts.Search:
+        program = self.program("check", CHECK.format(python=f"{sys.executable} -IS", leaves=leaves, deep=deep))
+        entry = checks.Entry("deque", "check", ("explorer",), 2, "", Path(program), ("deep",), too_large)
+        follow = lambda unit, told: [(too_large, one) for one in search_parts.divided(unit, told, entry, self.store, budget)]  # noqa: E731
+        self.units = [search_parts.part(entry, [search_parts.WHOLE], self.store, budget)]
+        self.night = self.perform(engine or spread.Pool(2), seconds, lambda _: 0.1, follow)
+        told = [[search_parts.told(unit) for unit in some] for some in (self.night.units.values(), self.night.waiting)]
+        (found,) = search_parts.gathered([entry], told[0], self.night.results, told[1])
+        return found
+
+    def test_the_sum_over_all_parts_is_that_of_one_machine_and_is_judged_as_one(self) -> None:
+        verdict = self.search().verdict()
+        self.assertEqual((verdict["graphs"], verdict["verdict"], verdict["as_expected"], verdict["acted"]), (40, "pass", True, [0, 1]))
+        self.assertGreater(verdict["parts"], 4)
+
+    def test_what_must_be_reached_and_asked_is_a_matter_of_all_parts(self) -> None:
+        verdict = self.search(deep=99).verdict()
+        self.assertEqual((verdict["as_expected"], verdict["reason"]), (False, "never reached deep"))
+        self.assertIn("thread 1 ran no operation", self.search(leaves=1, deep=0).verdict()["reason"])
+
+    def test_a_night_that_ends_before_has_no_pass_and_the_next_one_ends_it(self) -> None:
+        engine = Engine(child.run, 1)
+        turns = itertools.count()
+        real = engine.submit
+
+        def submit(unit: Unit) -> None:
+            if next(turns) == 2:
+                raise Fault("the scheduler went away")
+            real(unit)
+
+        engine.submit = submit
+        verdict = self.search(engine=engine).verdict()
+        self.assertEqual((verdict["verdict"], verdict["as_expected"], self.night.fault.seen), ("budget", False, "the scheduler went away"))
+        self.assertRegex(verdict["bound"], r"budget ended, about [\d.]+ % of the search tree covered")
+        before = sum(one["lines"][0]["graphs"] for one in self.night.results.values())
+        again = self.search().verdict()
+        self.assertEqual((again["graphs"], again["verdict"]), (40, "pass"))
+        fresh = sum(self.night.results[key]["lines"][0]["graphs"] for key in self.night.fresh)
+        self.assertEqual(fresh, 40 - before, "nothing is done twice")
+
+    def test_a_part_that_crashes_is_no_pass(self) -> None:
+        search = self.search()
+        search.broken = "did not end within 5 s"
+        self.assertEqual((search.verdict()["verdict"], search.verdict()["reason"]), ("error", "did not end within 5 s"))
+
+
+class KilledWorker(Exception):
+    """By its name, as Dask has it."""
+
+
+class Future:
+    def __init__(self, does) -> None:
+        self.does = does
+
+    def done(self) -> bool:
+        return True
+
+    def cancelled(self) -> bool:
+        return self.does is None
+
+    def exception(self):
+        return self.does if isinstance(self.does, Exception) else None
+
+    def result(self):
+        return self.does
+
+
+class Client:
+    """What a cluster asks of Dask's, of workers that are this process."""
+
+    status = "running"
+
+    def __init__(self, workers: dict[str, dict], does=None) -> None:
+        self.workers, self.does, self.asked = workers, does, []
+
+    def upload_file(self, path: str) -> None:
+        with zipfile.ZipFile(path) as made:
+            self.names = made.namelist()
+
+    def scheduler_info(self, n_workers: int) -> dict:
+        return {"workers": self.workers}
+
+    def run(self, what, workers: list[str], on_error: str) -> dict:
+        return {one: what() | self.workers[one] if self.workers[one] is not None else OSError("gone") for one in workers}
+
+    def submit(self, what, told: dict, sent: dict, workers: list[str], **_: object) -> Future:
+        self.asked.append((workers, sorted(sent)))
+        return Future(self.does(told, sent) if self.does else what(told, sent))
+
+    def scatter(self, data: bytes, hash: bool) -> bytes:
+        return data
+
+    def get_versions(self, check: bool) -> dict:
+        return {"scheduler": {"host": {"python": "3.8.1.final.0"}, "packages": {"distributed": "2020.1"}}}
+
+    def close(self, timeout: int) -> None:
+        pass
+
+
+class Clusters(Units):
+    def setUp(self) -> None:
+        super().setUp()
+        here = self.folder / "worker"
+        here.mkdir()
+        fake = types.SimpleNamespace(__version__="1", Client=lambda *_, **__: Client({}),
+                                     get_worker=lambda: types.SimpleNamespace(local_directory=str(here)))
+        for change in (mock.patch.dict(sys.modules, distributed=fake), mock.patch.object(cluster, "ready"), mock.patch.object(cluster, "COMES", 0.01)):
+            change.start()
+            self.addCleanup(change.stop)
+        data = self.folder / "data"
+        data.write_text("8\n")
+        program = self.program("reads", "#!/bin/sh\ncat $1\nexit 3\n")
+        self.units = [Unit("stress", "reads", program, ("{data}",), (("data", str(data)),), replay="again")]
+
+    def test_a_unit_comes_back_from_a_worker_as_from_here(self) -> None:
+        client = Client({"tls://a": {}})
+        night = self.perform(cluster.Cluster(client, self.store, "the scheduler x", 1))
+        (told,) = night.results.values()
+        self.assertEqual((told["rc"], told["output"], told["line"], night.fresh), (3, "8", "again", {self.units[0].key}))
+        self.assertEqual(client.asked, [(["tls://a"], [])])
+        self.assertLessEqual({"apiary_cli/__init__.py", "apiary_cli/night/guard.py", "apiary_cli/base/repo.py"}, set(client.names))
+
+    def test_a_worker_that_does_not_see_the_store_is_sent_what_it_needs(self) -> None:
+        client = Client({"tls://a": {}})
+        client.does = lambda told, sent: cluster.do_unit(told | {"token": "another"}, sent)
+        night = self.perform(cluster.Cluster(client, self.store, "x", 1))
+        self.assertEqual(([one["rc"] for one in night.results.values()], [len(sent) for _, sent in client.asked]), ([3], [0, 2]))
+
+    def test_a_program_that_was_cut_short_on_the_way_gives_no_result(self) -> None:
+        client = Client({"tls://a": {}})
+        client.does = lambda told, sent: cluster.do_unit(told | {"token": "another"}, {name: data[:3] for name, data in sent.items()})
+        with self.assertRaisesRegex(ValueError, "came as another file"):
+            self.perform(cluster.Cluster(client, self.store, "x", 1))
+
+    def test_workers_that_differ_are_refused_by_name_and_get_nothing(self) -> None:
+        workers = {"tls://a": {}, "tls://b": {"libc": "musl 1"}, "tls://c": {"processor": "aarch64"}, "tls://d": {"Python": "3.8"},
+                   "tls://e": {"distributed": "0"}, "tls://f": None}
+        client = Client(workers)
+        engine = cluster.Cluster(client, self.store, "x", 1)
+        self.perform(engine)
+        self.assertEqual(client.asked, [(["tls://a"], [])])
+        for name, why in (("b", "libc musl 1 and not "), ("c", "processor aarch64"), ("d", "Python 3.8"), ("e", "distributed 0"), ("f", "does not answer")):
+            self.assertIn(f"worker tls://{name} was refused: ", "\n".join(engine.notes))
+            self.assertIn(why, "\n".join(engine.notes))
+        del workers["tls://a"]
+        with self.assertRaisesRegex(Fault, "no worker of x can do these units"):
+            cluster.Cluster(client, self.store, "x", 1)
+        self.assertIn("and the programs are for", cluster.do_unit({"machine": {"libc": "musl"}}, {})["refused"])
+
+    def test_how_a_cluster_fails_is_told(self) -> None:
+        for does, how in ((KilledWorker("x"), "killed its worker 3 times"), (OSError("odd"), "its worker said: OSError('odd'), 3 times")):
+            client = Client({"tls://a": {}}, lambda *_: does)
+            night = self.perform(cluster.Cluster(client, self.store, "x", 1))
+            self.assertIn(how, next(iter(night.results.values()))["how"])
+        night = self.perform(cluster.Cluster(Client({"tls://a": {}}, lambda *_: None), self.store, "x", 1))
+        self.assertIn("x went away", night.fault.seen)
+        client = Client({"tls://a": {}})
+        engine = cluster.Cluster(client, self.store, "x", 1)
+        client.status = "closed"
+        self.assertIn("x went away", self.perform(engine).fault.seen)
+        client = Client({"tls://a": {}})
+        engine = cluster.Cluster(client, self.store, "x", 1)
+        client.scheduler_info = mock.Mock(side_effect=OSError("Stream is closed"))
+        fault = self.perform(engine).fault
+        self.assertEqual((fault.seen, fault.cause), ("x went away", "Stream is closed"))
+
+    def test_only_tls_or_loopback_and_the_same_versions(self) -> None:
+        for address, why in (("tcp://10.0.0.1:8786", "neither TLS nor loopback"), ("http://a:1", "no address"), ("a", "no address"),
+                             ("tls://a:1", "has other versions"), ("tcp://127.0.0.1:1", "has other versions")):
+            with self.assertRaisesRegex(Fault, why):
+                cluster.of_a_team(address, self.store)
+        with mock.patch.object(sys.modules["distributed"], "Client", side_effect=OSError("refused")):
+            with self.assertRaisesRegex(Fault, "the scheduler tls://a:1 does not answer"):
+                cluster.of_a_team("tls://a:1", self.store)
+
+    def test_what_needs_this_checkout_runs_here(self) -> None:
+        self.units = [self.units[0].with_(tree=True)]
+        client = Client({"tls://a": {}}, self.fail)
+        self.assertEqual([one["rc"] for one in self.perform(cluster.Cluster(client, self.store, "x", 1)).results.values()], [3])
+
+
+if __name__ == "__main__":
+    unittest.main()
