@@ -6,9 +6,10 @@ from collections import defaultdict
 from pathlib import Path
 
 from ..base import repo
-from ..verify import checks, structures
+from ..verify import checks, mutation, structures
 from ..verify.engine_agreement import BOTH, by_engine, disagreements, limit, mode, report, signs
 from ..verify.verdicts import KINDS, count, cut, expected, how_far, names, unfinished, wrong
+from ..race import shelf
 from . import html
 
 PAGE = checks.RECORD.with_suffix(".html")
@@ -76,6 +77,32 @@ def summed(verdicts: list[dict]) -> str:
     both = sum(len(found) > 1 for found in by_engine(verdicts).values())
     told = ", ".join(f"{n:,} {words[kind]}" for kind, n in numbers.items() if n)
     return f"{told}; {both:,} of them by two engines" if len(engines) > 1 else told
+
+
+def newest_record() -> tuple[dict | None, dict | None]:
+    """The newest record of proofs, of those kept beside the races and that of the build; and the mutants of the same source."""
+    kept = []
+    for path in (repo.RESULTS / shelf.PROOFS).glob("*.json*"):
+        try:
+            kept.append(shelf.kept(path.with_name(path.name.removesuffix(".xz"))))
+        except ValueError:
+            continue
+    here = repo.read_json(checks.RECORD)
+    whole = [one for one in [*kept, here] if one and one.get("complete") and one.get("verdicts")]
+    record = max(whole, key=lambda one: str(one.get("utc")), default=None)
+    if not record:
+        return None, None
+    envs = (repo.read_json(path) or {} for path in repo.RESULTS.glob("*/env.json"))
+    mutants = [repo.read_json(mutation.RECORD), *((one.get("verification") or {}).get("mutation") for one in envs)]
+    return record, next((one for one in mutants if one and one.get("source_hash") == record.get("source_hash")), None)
+
+
+def sentence(record: dict, mutants: dict | None) -> str:
+    red, late = (sum(map(of, record["verdicts"])) for of in (wrong, unfinished))
+    state = f"{red} are not as they must be" if red else "none is red" if late else "all are as they must be"
+    told = f"{summed(record['verdicts'])}; {state}" + (f", {late} searches did not end within their budget" if late else "")
+    sums = [sum(one[key] for one in mutants["headers"].values()) for key in ("killed", "mutants")] if mutants else [0, 0]
+    return told + (f"; of {sums[1]} weakened memory orders {sums[0]} are noticed." if sums[1] else ".")
 
 
 def view(verdicts: list[dict], entries: list[checks.Entry], stamp: dict, mutation: dict | None = None) -> dict:

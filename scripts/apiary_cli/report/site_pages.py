@@ -10,10 +10,8 @@ from pathlib import Path
 
 from ..base import repo, stats
 from ..base.say import human
-from ..race import shelf, tables
+from ..race import tables
 from ..race.scenarios import SCENARIOS
-from ..verify import checks, mutation
-from ..verify.verdicts import unfinished, wrong
 from ..analysis import comparing, metg
 from . import html, page_data, prove_page, six, svg
 
@@ -33,7 +31,7 @@ class Beside:
 
 def write(load: six.Load, races: list[Path], history: bool) -> Beside:
     """`races`: those that are published, the oldest first."""
-    record, mutants = newest_record()
+    record, mutants = prove_page.newest_record()
     curves = all_curves(load, races)
     there = {"index.html": True, "proofs.html": bool(record), "curves.html": bool(curves), "museum.html": CATALOGUE.exists(),
              "trophies.html": TROPHIES.exists(), "history.html": history}
@@ -47,36 +45,7 @@ def write(load: six.Load, races: list[Path], history: bool) -> Beside:
     if TROPHIES.exists():
         body = html.raw(prose(TROPHIES.read_text()))
         repo.write_text(repo.RESULTS / "trophies.html", html.render("prose.html", title="Apiary: trophies", pages=pages, here="trophies.html", body=body))
-    return Beside(pages, sentence(record, mutants) if record else "")
-
-
-# ------------------------------------------------------------------------------------------------------- proofs
-
-
-def newest_record() -> tuple[dict | None, dict | None]:
-    """The newest record of proofs, of those kept beside the races and that of the build; and the mutants of the same source."""
-    kept = []
-    for path in (repo.RESULTS / shelf.PROOFS).glob("*.json*"):
-        try:
-            kept.append(shelf.kept(path.with_name(path.name.removesuffix(".xz"))))
-        except ValueError:
-            continue
-    here = repo.read_json(checks.RECORD)
-    whole = [one for one in [*kept, here] if one and one.get("complete") and one.get("verdicts")]
-    record = max(whole, key=lambda one: str(one.get("utc")), default=None)
-    if not record:
-        return None, None
-    envs = (repo.read_json(path) or {} for path in repo.RESULTS.glob("*/env.json"))
-    mutants = [repo.read_json(mutation.RECORD), *((one.get("verification") or {}).get("mutation") for one in envs)]
-    return record, next((one for one in mutants if one and one.get("source_hash") == record.get("source_hash")), None)
-
-
-def sentence(record: dict, mutants: dict | None) -> str:
-    red, late = (sum(map(of, record["verdicts"])) for of in (wrong, unfinished))
-    state = f"{red} are not as they must be" if red else "none is red" if late else "all are as they must be"
-    told = f"{prove_page.summed(record['verdicts'])}; {state}" + (f", {late} searches did not end within their budget" if late else "")
-    sums = [sum(one[key] for one in mutants["headers"].values()) for key in ("killed", "mutants")] if mutants else [0, 0]
-    return told + (f"; of {sums[1]} weakened memory orders {sums[0]} are noticed." if sums[1] else ".")
+    return Beside(pages, prove_page.sentence(record, mutants) if record else "")
 
 
 # ------------------------------------------------------------------------------------------------------- curves

@@ -17,7 +17,7 @@ from ..base.say import markdown
 from ..race import tables
 from ..analysis import comparing, peer_summary, summary, verdict
 from ..analysis.comparing import Comparison
-from . import svg
+from . import prove_page, svg
 
 ROOMS = repo.ROOT / "impl" / "apiary" / "schedulers"
 DRAWING, CURVES = repo.RESULTS / "six.svg", repo.RESULTS / "virtual" / "curves.csv"
@@ -166,9 +166,19 @@ def body(page: Path, found: list[Line], load: Load = summary.load) -> str:
     drawing = os.path.relpath(DRAWING, page.resolve().parent)
     told = ["\n".join(markdown(HEAD, [cells(one, page) for one in found])), f"![each point against the nearest rival]({drawing})",
             filled(LEGEND)]
+    raced = [one.folder for one in found if one.folder]
+    taken = (load(repo.RESULTS / max(raced))[0].get("verification") or {}) if raced else {}
+    if taken.get("prove"):  # of the newest of these races
+        told.append(filled(f"Proofs of its source: {prove_page.sentence(taken['prove'], same_source(taken))}"))
     if curve := speed_up(load):
         told.append(filled(curve))
     return "\n\n".join(told)
+
+
+def same_source(taken: dict) -> dict | None:
+    """The mutants, where they are of the source that was proved."""
+    found = taken.get("mutation")
+    return found if found and found.get("source_hash") == taken["prove"].get("source_hash") else None
 
 
 def splice(page: Path) -> None:
