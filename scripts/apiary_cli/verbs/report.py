@@ -21,10 +21,10 @@ A page is never replaced by a poorer one, with fewer charts or sections (as with
 A folder of tune or qualify is refused: its summary.md is its report.
 
 With --splice FILE the folder is published: it goes into a page of this repository, a race between <!-- race -->
-and <!-- /race --> (README.md; the page of a scheduler that raced speaks of that scheduler, and names every
-loss), a qualification between <!-- qualify --> and <!-- /qualify --> (METHODOLOGY.md; of one CPU: qualify
-one_cpu), an ablation between <!-- ablation --> and <!-- /ablation --> (impl/apiary/workers/README.md). Of the
-folder remains what git keeps: rows.csv, hist.csv, micro.json and startup.json compressed (.xz), its proof record
+and <!-- /race --> (the page of a scheduler that raced speaks of that scheduler, and names every loss), a
+qualification between <!-- qualify --> and <!-- /qualify --> (METHODOLOGY.md; of one CPU: qualify one_cpu), an
+ablation between <!-- ablation --> and <!-- /ablation --> (impl/apiary/workers/README.md). Of the folder remains
+what git keeps: rows.csv, hist.csv, micro.json and startup.json compressed (.xz), its proof record
 in results/proofs/, and no report.html, which `report` makes again.
 Refused are: a page without the marks; a batch that is INVALID, has fewer than 10 rounds, or a red finding. The
 page's first line says how small a difference the batch could have told, at how many points.
