@@ -126,7 +126,7 @@ class Disk(Case):
         def limit() -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
-        command = [sys.executable, str(APIARY), *words]
+        command = [sys.executable, "-B", str(APIARY), *words]  # or what Python keeps of a module is cut, too, and no command starts again
         return subprocess.run(command, env=environment(self.root), preexec_fn=limit, capture_output=True, text=True, check=False)
 
     def mounted(self, mount: str, *words: str) -> subprocess.CompletedProcess:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from apiary_cli.verify import checks, engine_agreement
+from apiary_cli.verify import checks, engine_agreement, structures
 from apiary_cli.report import prove_page
 
 from . import fakes
@@ -101,6 +102,34 @@ class Table(unittest.TestCase):
             ("a", "relacy", "no", "", "")])
         for words in ("1 | store &lt;x&gt;", "a --replay 7", "its history is short", "Not as they must be", "<details open>"):
             self.assertIn(words, text)
+
+
+class ProvePage(unittest.TestCase):
+    def test_disagreements_of_one_cause_are_one_line_and_the_unexplained_come_first(self) -> None:
+        alone = [replace(entry(name, engines=("explorer",)), one_engine=why) for name, why in (("a", "a clock"), ("b", "a clock"), ("c", ""))]
+        rows = prove_page.causes([verdict(name, "explorer") for name in "abc"], alone)
+        self.assertEqual([(why, n) for why, n, _ in rows], [("UNEXPLAINED: explorer pass; relacy not asked", 1), ("a clock", 2)])
+        self.assertIn("a, b", rows[1][2])
+
+    def test_what_is_red_stands_first_and_a_search_that_did_not_end_is_not_red(self) -> None:
+        def page(*found: dict) -> str:
+            with TemporaryDirectory() as folder:
+                prove_page.write(list(found), [], {}, Path(folder) / "p.html")
+                return (Path(folder) / "p.html").read_text()
+
+        red = page(verdict("a", "explorer"), verdict("b", "explorer", "fail"))
+        self.assertLess(red.index("1 not as they must be"), red.index("Not as they must be</h2>"))
+        self.assertLess(red.index("Not as they must be</h2>"), red.index("Structure by structure"))
+        late = page(verdict("a", "explorer", "budget") | {"as_expected": False})
+        self.assertIn("1 searches did not end within their budget; nothing is red", late)
+        self.assertIn("All as they must be", page(verdict("a", "explorer")))
+
+    def test_a_check_and_a_header_are_of_the_structure_whose_file_they_stand_in(self) -> None:
+        self.assertEqual([structures.structure(Path(one)) for one in ("queues/lifo_slot_check.cpp", "schedulers/hive/hive_logic_check.cpp")],
+                         ["queues/lifo_slot", "schedulers/hive"])
+        self.assertEqual([structures.of_check(one) for one in ("a07_object_in_a_slot", "no_such_check")], ["queues/chase_lev_deque", "others"])
+        self.assertEqual([structures.of_header(f"impl/apiary/{one}.hpp") for one in ("queues/lifo_slot", "queues/no_check", "schedulers/hive/hive_core")],
+                         ["queues/lifo_slot", "queues", "schedulers/hive"])
 
 
 class EndToEnd(TreeCase):

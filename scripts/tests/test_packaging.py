@@ -8,10 +8,30 @@ import re
 import unittest
 from pathlib import Path
 
+from apiary_cli import main
 from apiary_cli.base import repo
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "scripts" / "packaging"
+
+
+class Issues(unittest.TestCase):
+    def test_each_template_asks_for_what_doctor_prints(self) -> None:
+        found = [path for path in sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")) if path.name != "config.yml"]
+        self.assertGreater(len(found), 1)
+        for path in found:
+            asked = next((one for one in path.read_text().split("  - type: ") if "scripts/apiary doctor" in one), "")
+            self.assertIn("required: true", asked, path.name)
+
+
+class Refuted(unittest.TestCase):
+    def test_each_claim_has_a_command_that_there_is(self) -> None:
+        rows = re.findall(r"^\| (?!claim|---)(.+) \| (.+) \| (.+) \|$", (ROOT / "REFUTE.md").read_text(), re.MULTILINE)
+        self.assertGreater(len(rows), 15)
+        lacking = [claim for claim, command, refuted in rows if not (re.search(r"`scripts/|the same", command) and refuted.strip())]
+        self.assertEqual(lacking, [])
+        for verb, words in re.findall(r"`scripts/apiary (\w+)([^`]*)`", " ".join(command for _, command, _ in rows)):
+            main.parse(verb, words.split())
 
 
 class OneVersion(unittest.TestCase):
@@ -22,6 +42,7 @@ class OneVersion(unittest.TestCase):
         self.assertEqual(".".join(parts), version)
         self.assertIn(f'library_version[] = "{version}"', header)
         self.assertEqual(json.loads((PACKAGING / "vcpkg/ports/apiary/vcpkg.json").read_text())["version"], version)
+        self.assertEqual(re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1], version)
         self.assertEqual(re.search(r"^## (\S+?),? ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1], version)
 
     def test_recipes_leave_out_every_part_that_a_user_of_the_headers_does_not_want(self) -> None:

@@ -6,9 +6,12 @@ import json
 import re
 import unittest
 from html.parser import HTMLParser
+from pathlib import Path
 
-from apiary_cli.base import say
-from apiary_cli.report import html, index_page, page_data, svg
+from apiary_cli.analysis import comparing
+from apiary_cli.base import say, stats
+from apiary_cli.race import scenarios
+from apiary_cli.report import html, page_data, site, site_pages, six, svg
 
 from .support import TreeCase, apiary
 
@@ -66,14 +69,14 @@ class Page(TreeCase):
         (folder / "env.json").write_text(whole["env.json"])
         self.assertEqual(apiary(self.root, "report", folder.name).returncode, 0)
 
-    def test_the_list_of_results_has_each_folder_with_its_verdict_and_the_reason_of_one_that_is_torn(self) -> None:
+    def test_the_site_has_each_folder_with_its_verdict_and_the_reason_of_one_that_is_torn(self) -> None:
         done = apiary(self.root, "report", "--index")
         self.assertEqual(done.returncode, 0, done.stderr)
         listed = self.root / "results" / "index.html"
-        self.assertIn("No folder has such a figure yet", (self.root / "results" / "history.html").read_text())
+        self.assertIn("No figure has 5 races yet", (self.root / "results" / "history.html").read_text())
         self.assertIn("No race has left a folder here yet", listed.read_text())
-        listed.unlink()
-        listed.with_name("history.html").unlink()
+        for page in listed.parent.glob("*.html"):
+            page.unlink()
         self.page({"name": "hive"}, {"name": "tokio", "ns": 300.0})
         whole = self.result()
         torn = whole.with_name("20000101T000000Z-torn")
@@ -82,30 +85,31 @@ class Page(TreeCase):
         self.assertEqual(apiary(self.root, "report", "--index").returncode, 0)
         text = listed.read_text()
         Balanced().feed(text)
-        rows = re.findall(r'<tr class=""><td class="w">.*?</tr>', text)
-        self.assertEqual([whole.name in rows[0], torn.name in rows[1], len(rows)], [True, True, 2])
-        self.assertIn(f'href="{whole.name}/report.html"', rows[0])
+        rows = re.findall(r'<tr class="\w+"><td>.*?</tr>', text, re.S)
+        self.assertEqual([whole.name in rows[0], "1 January 2000" in rows[1], len(rows)], [True, True, 2])
+        self.assertRegex(rows[0], f'<a href="{whole.name}/report.html">A quick race</a>')
         self.assertRegex(rows[0], r'class="badge \w+">(VALID|INVALID)<')
-        self.assertRegex(rows[0], r"</span><br><code>scripts/apiary race [^<]*</code></td>", "no column of its own, a word wide on a phone")
+        self.assertIn("hive against tokio", rows[0])
+        self.assertNotIn("scripts/apiary", rows[0], "commands stand at the end")
+        self.assertRegex(text.partition('id="made"')[2], r"<code>scripts/apiary race [^<]*</code>")
         self.assertIn("unreadable", rows[1])
         self.assertIn("env.json", rows[1])
         self.assertEqual(apiary(self.root, "report", "--index", whole.name).returncode, 2)
-        history = (self.root / "results" / "history.html").read_text()
-        Balanced().feed(history)
-        self.assertIn("<h2>post_throughput · batch 1, ops 2048, producers 1 · all on one CPU</h2>", history)
-        self.assertEqual(history.count('<svg class="chart'), history.count("<section>"))
-        self.assertIn(whole.name, history)
-        self.assertIn('<th class="n">runs</th>', history)
-        self.assertNotIn("tokio", history.split("</nav>")[-1], "only what decides over a change: ours")
 
     def test_the_history_says_why_a_mark_is_hollow_and_goes_in_equal_steps(self) -> None:
-        told = [{"name": f"2026010{day}", "word": word, "commit": "c", "kind": "bad" if word == "INVALID" else "good"}
+        told = [{"name": f"2026010{day}", "date": "", "word": word, "commit": "c", "kind": "bad" if word == "INVALID" else "good"}
                 for day, word in enumerate(("VALID", "INVALID", "VALID"))]
         found = {"hive": [(one, 50.0, 49.0, 51.0, 9) for one in told]}
-        drawn = index_page.history_point(("successor", "", "one_cpu"), found)["drawn"]
+        drawn = site.history_point(("successor", "", "one_cpu"), found)["drawn"]
         self.assertRegex(drawn, 'class="hollow [^>]*><title>[^<]*, batch INVALID</title>')
         first, second, third = (float(x) for x in re.findall(r'<circle cx="([\d.]+)%"', drawn))
         self.assertAlmostEqual(second - first, third - second)
+
+    def test_a_figure_of_fewer_than_five_races_has_no_history(self) -> None:
+        key = ("successor", "", "one_cpu")
+        found = {"hive": [("", 50.0, 49.0, 51.0, 9)] * 5, "task_graph": [("", 50.0, 49.0, 51.0, 9)] * 4}
+        self.assertEqual(site.long_enough({key: found}), [(key, {"hive": found["hive"]})])
+        self.assertEqual(site.long_enough({key: {"task_graph": found["task_graph"]}}), [])
 
     def test_a_page_is_never_replaced_by_a_poorer_one_that_is_there(self) -> None:
         text = self.page({"name": "hive"}, {"name": "tokio", "ns": 300.0})
@@ -268,6 +272,62 @@ class Page(TreeCase):
         text = (self.result() / "report.html").read_text()
         self.assertNotIn("<b>&evil", text)
         self.assertIn("&lt;b&gt;&amp;evil", text)
+
+
+def compared(ours: str, other: str, ratio: float, verdict: str, params: str = "n=27;workers=2", kind: str = "peer") -> comparing.Comparison:
+    estimate = stats.estimate([(ratio * one, one) for one in (1.0, 2.0, 3.0, 4.0)])
+    metric = scenarios.known_by("fib", "free")
+    return comparing.Comparison(("fib", params, "free"), metric, comparing.Pairing(ours, other, kind), estimate, [], verdict=verdict, resolution=0.05)
+
+
+class Six(unittest.TestCase):
+    """Of each scheduler: the nearest rival, the middle point, the worst loss."""
+
+    OWN = {"ours", "second"}
+
+    def line(self, *found: comparing.Comparison, name: str = "ours", turned: bool = False) -> six.Line:
+        return six.of_race(name, "to test", Path("f"), ({"race": {"rounds": 10}}, [], list(found)), self.OWN, turned)
+
+    def of(self, other: str, *ratios: float, ours: str = "ours") -> list[comparing.Comparison]:
+        words = [stats.IMPROVED if ratio < 0.9 else stats.REGRESSED if ratio > 1.1 else stats.EQUIVALENT for ratio in ratios]
+        return [compared(ours, other, ratio, word, f"n={n};workers=2") for n, (ratio, word) in enumerate(zip(ratios, words))]
+
+    def test_the_nearest_rival_is_the_one_whose_middle_point_is_the_worst_for_ours(self) -> None:
+        line = self.line(*self.of("slow", 0.2, 0.3, 5.0), *self.of("quick", 0.5, 1.0, 1.2), *self.of("rare", 9.0), *self.of("second", 8.0, 8.0, 8.0),
+                         *self.of("ours_as_it_was", 7.0, 7.0, 7.0))
+        self.assertEqual((line.rival, line.middle.times, line.counts()), ("quick", "×1.00 [1.00, 1.00]", [1, 1, 1]))
+        self.assertEqual((line.worst.other, round(line.worst.ratio), line.lost), ("rare", 9, 3), "every loss counts, of each peer; none of our own")
+
+    def test_one_that_raced_as_a_rival_of_ours_is_told_the_other_way_round(self) -> None:
+        line = self.line(*self.of("second", 0.25, 0.5, 2.0), name="second", turned=True)
+        self.assertEqual((line.rival, line.middle.times, line.counts()), ("ours", "×2.00 [2.00, 2.00]", [1, 2, 0]))
+        self.assertEqual(round(line.worst.ratio), 4)
+
+    def test_what_the_controls_void_is_no_point_and_without_points_nothing_is_said(self) -> None:
+        (one,) = self.of("quick", 3.0)
+        one.flags = [comparing.NO_CONTROL]
+        line = self.line(one)
+        self.assertEqual((line.points, six.cells(line, Path("p"))[2:]), ((), ["–", "–", "–", "–", "not yet"]))
+
+    def test_the_drawing_has_a_dot_for_each_point_and_one_ring(self) -> None:
+        drawn = six.drawn([self.line(*self.of("quick", 0.5, 1.0, 1.2)), six.Line("idle", "nothing")])
+        self.assertEqual((drawn.count("<circle"), drawn.count("r=\"7\""), "idle" in drawn), (4, 1, False))
+
+    def test_a_date_is_a_date(self) -> None:
+        self.assertEqual([six.date("20261126T160900Z-vm"), six.date("my-folder")], ["26 November 2026", "my-folder"])
+
+
+class SitePages(unittest.TestCase):
+    def test_a_link_out_of_the_folder_is_words_and_one_to_the_net_stays(self) -> None:
+        text = site_pages.prose("[a](../x.md) [b](https://b.example)\n\n| x |\n|---|\n| <script>1</script> |\n")
+        self.assertIn('<p>a <a href="https://b.example">b</a></p>', text)
+        self.assertNotIn("<script>", text)
+        self.assertIn("<table>", text)
+
+    def test_a_chart_has_its_figures_below_with_their_intervals(self) -> None:
+        marks = {"hive": [svg.Mark(1, 10.0, 9.0, 11.0), svg.Mark(4, 20.0)], "go": [svg.Mark(4, 5.0)]}
+        told = site_pages.chart("x", "", marks, "workers")
+        self.assertEqual((told["head"], told["rows"]), (["", "1:n", "4:n"], [["hive", "10.0 ns [9.00 ns, 11.0 ns]", "20.0 ns"], ["go", "", "5.00 ns"]]))
 
 
 class Tables(unittest.TestCase):

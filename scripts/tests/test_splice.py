@@ -19,7 +19,7 @@ from apiary_cli.base import repo
 from apiary_cli.base.errors import Fault
 from apiary_cli.race import folder as folders, tables
 from apiary_cli.analysis import comparing, qualification, summary
-from apiary_cli.report import html, page_data, page_summary, picture, splice
+from apiary_cli.report import html, page_data, page_summary, picture, six, splice
 
 from . import points
 from .support import REAL_ROOT, TreeCase, apiary
@@ -264,6 +264,7 @@ class Race(TreeCase):
         self.assertEqual(apiary(self.root, "report", "--index").returncode, 0)
         listed = (self.root / "results" / "index.html").read_text()
         self.assertRegex(listed, r'class="badge note">VALID<')
+        self.assertNotIn("<th>how fine it looks</th>", listed, "what is not published stands in the fold")
         self.assertIn("6 rounds, 10 are the least", listed)
 
     def test_the_first_line_says_which_try_it_is(self) -> None:
@@ -387,6 +388,7 @@ class FirstPage(unittest.TestCase):
         said = {page: re.search(r"<!-- race -->\n(.*)\n<!-- /race -->", page.read_text(), re.S) for page in pages}
         said = {page: found[1] for page, found in said.items() if found}
         self.assertGreater(len(said), 4)
+        told = set()  # a folder's summary is asked for once, however many pages show the folder
         read = mock.patch.object(summary, "load", functools.cache(summary.load))  # each folder is asked for by a page's text and by its summary
         for page, text in said.items():
             with self.subTest(page=page), read:
@@ -396,10 +398,22 @@ class FirstPage(unittest.TestCase):
                 for theme in picture.THEMES:
                     drawn = html.render("matrix.svg", c=picture.COLOURS[theme], **picture.view(report, ours))
                     self.assertEqual((folder / picture.file(theme, ours, report.ours)).read_text(), drawn)
-                self.assertEqual((folder / "summary.md").read_text(), page_summary.markdown(page_data.load(folder)))
+                if folder not in told:
+                    self.assertEqual((folder / "summary.md").read_text(), page_summary.markdown(page_data.load(folder)))
+                told.add(folder)
+        with read:
+            found = six.lines(summary.load)
+            self.assertEqual(six.DRAWING.read_text(), six.drawn(found))
+            for page in (REAL_ROOT / "README.md", six.ROOMS / "README.md"):
+                if text := re.search(r"<!-- six -->\n(.*)\n<!-- /six -->", page.read_text(), re.S):
+                    self.assertEqual(text[1], six.body(page, found, summary.load), page)
 
-    def test_how_fine_its_batch_looks_is_said_first(self) -> None:
-        self.assertRegex(self.TEXT, r"<!-- race -->\nTells 10 % at \d+ of \d+ points, 5 % at \d+\.")
+    def test_each_of_the_six_has_its_worst_loss_beside_how_fine_the_race_looked(self) -> None:
+        text = next(text for page in (self.TEXT, (REAL_ROOT / "impl/apiary/schedulers/README.md").read_text())
+                    if (text := page.partition("<!-- six -->")[2].partition("<!-- /six -->")[0]))
+        rows = re.findall(r"^\| \[(\w+)\].*$", text, re.M)
+        self.assertEqual(rows, [name for name, _ in six.listed()])
+        self.assertEqual(len(re.findall(r"^\| \[\w+\].* tells (?:\d|×).* \| (?:×[\d.]+ .* of \S+, `|none ).*\(\d+ of \d+\) \|.*$", text, re.M)), len(rows))
 
     def test_its_commands_of_apiary_parse_and_those_of_the_page_that_it_names(self) -> None:
         for text in (self.TEXT, (REAL_ROOT / "bench" / "README.md").read_text()):

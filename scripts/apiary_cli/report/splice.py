@@ -5,6 +5,7 @@
                     the floors, which count nowhere, in a table of their own
   <!-- qualify -->  what `qualify` found, from qualify.csv and env.json; of one CPU: <!-- qualify one_cpu -->
   <!-- ablation --> what `tune --ablate` found, rule by rule, from ablation.csv and its controls in rows.csv
+  <!-- six -->      the six schedulers, from the races that their pages show (six.py)
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ..base.errors import Fault, USAGE
 from ..base.say import in_prose
 from ..verify import verification
 from ..race import scenarios, tables
-from ..analysis import ablation, comparing, metg, peer_summary, qualification, summary, verdict
+from ..analysis import ablation, comparing, former, metg, peer_summary, qualification, summary, verdict
 from ..analysis.comparing import Comparison, Validity
 from . import picture
 from .page_data import Report, refuse_other
@@ -94,6 +95,7 @@ def race(folder: Path, page: Path) -> tuple[str, tuple[Report, list[str]]]:
     wrong = summary.failures(rows)
     source = verification.word(verification.statuses(env.get("verification")))[1]
     parts = [
+        filled(former.told(folder, ours)),
         filled(f"{batch_line(env, report.validity)} {controls(comparisons)}"),
         "\n".join(picture.reference(folder, page, ours, every)),
         filled(f"Time of {in_prose(ours)} over that of each peer{beside and f' ({beside} raced, too)'}. {peer_summary.legend(stood)}"),

@@ -9,7 +9,7 @@ from ..base import argument_kinds, repo
 from ..base.errors import Fault, USAGE, unknown
 from ..base.say import say
 from ..race import folder, shelf, tables
-from ..report import index_page, page, page_data, page_summary, splice
+from ..report import page, page_data, page_summary, site, six, splice
 from ..report.page_data import Report
 
 SUMMARY = "make report.html again from a result folder"
@@ -21,27 +21,31 @@ A page is never replaced by a poorer one, with fewer charts or sections (as with
 A folder of tune or qualify is refused: its summary.md is its report.
 
 With --splice FILE the folder is published: it goes into a page of this repository, a race between <!-- race -->
-and <!-- /race --> (README.md; the page of a scheduler that raced speaks of that scheduler, and names every
-loss), a qualification between <!-- qualify --> and <!-- /qualify --> (METHODOLOGY.md; of one CPU: qualify
-one_cpu), an ablation between <!-- ablation --> and <!-- /ablation --> (impl/apiary/workers/README.md). Of the
-folder remains what git keeps: rows.csv, hist.csv, micro.json and startup.json compressed (.xz), its proof record
+and <!-- /race --> (the page of a scheduler that raced speaks of that scheduler, and names every loss), a
+qualification between <!-- qualify --> and <!-- /qualify --> (METHODOLOGY.md; of one CPU: qualify one_cpu), an
+ablation between <!-- ablation --> and <!-- /ablation --> (impl/apiary/workers/README.md). Of the folder remains
+what git keeps: rows.csv, hist.csv, micro.json and startup.json compressed (.xz), its proof record
 in results/proofs/, and no report.html, which `report` makes again.
 Refused are: a page without the marks; a batch that is INVALID, has fewer than 10 rounds, or a red finding. The
 page's first line says how small a difference the batch could have told, at how many points.
 
-With --index: results/index.html, a list of the folders with their verdicts, and results/history.html,
-each gated figure over the folders' commits, for any static host (.github/workflows/pages.yml puts
-them beside the folders).
+With --six FILE: the six schedulers, each with its nearest rival and its worst loss, between <!-- six --> and
+<!-- /six -->, and their drawing results/six.svg. A scheduler's own page says which race speaks for it.
+
+With --index: the site, for any static host (.github/workflows/pages.yml puts it beside the folders). Its first page,
+results/index.html, has the six schedulers and the tracks; proofs.html, curves.html, museum.html, trophies.html and
+history.html stand beside it.
 
 writes:  DIR/report.html and DIR/summary.md; or FILE, DIR and results/proofs/ as above, and of a race DIR/matrix*.svg;
-         or results/index.html and results/history.html
+         or FILE and results/six.svg; or the site, results/*.html
 takes:   a few seconds"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", nargs="?", metavar="DIR", help="the result folder (default: the newest)")
     parser.add_argument("--splice", metavar="FILE", help="write what it says between the marks of this page")
-    parser.add_argument("--index", action="store_true", help="write results/index.html and results/history.html, and nothing else")
+    parser.add_argument("--index", action="store_true", help="write the site, results/*.html, and nothing else")
+    parser.add_argument("--six", metavar="FILE", help="write the table of the six schedulers between the marks of this page, and its drawing")
 
 
 def write(folder: Path, poorer: bool = True) -> Report:
@@ -91,7 +95,13 @@ def run(args: argparse.Namespace) -> int:
     if args.index:
         if args.dir or argument_kinds.besides(args, arguments, "dir", "index"):
             raise Fault("--index lists every folder", "with it no folder is chosen, and no page spliced", "leave the rest away", USAGE)
-        say(f"list: {repo.shown(index_page.write())}")
+        say(f"site: {repo.shown(site.write())}")
+        return 0
+    if args.six:
+        if args.dir or args.splice:
+            raise Fault("--six goes by the pages of the schedulers", "with it no folder is chosen", "leave the rest away", USAGE)
+        six.splice(Path(args.six))
+        say(f"{args.six}: what stands between <!-- six --> and <!-- /six --> is that of today's pages")
         return 0
     folder = find(args.dir)
     if args.splice:
