@@ -78,6 +78,8 @@ public:
         if (which == "looks_before_sleep") parameters_.looks_before_sleep = static_cast<unsigned>(value);
     }
 
+    static void may_spend(std::uint64_t hundredths) { tune("idle_cpu", hundredths); }
+
     explicit hive_adapter(unsigned workers, unsigned compute_workers = 0)
         : workers_(workers),
           scheduler_({.io_workers = workers,

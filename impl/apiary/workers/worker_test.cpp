@@ -36,6 +36,10 @@ struct told_sync : apiary::real_sync {
         ++heavy;
         real_sync::fence_heavy();
     }
+    static inline std::function<void()> on_yield;
+    static void yield(site = {}) noexcept {
+        if (on_yield) on_yield();
+    }
 };
 using storage = apiary::heap_storage<told_sync>;
 using job = apiary::job<told_sync>;
@@ -412,6 +416,37 @@ TEST(spinning_worker, ends_its_spin_at_a_stop) {
     EXPECT_EQ(looks, 3);
     EXPECT_EQ(s.idle().snapshot().searching(), 0U);
     EXPECT_NE(s.crew.account().lend(0, 1).most_ns, 0) << "the loan was given back";
+}
+
+// A thread that waits for the processor gets it at the eighth look; if it keeps it, the spin is over.
+TEST(spinning_worker, lets_others_have_the_processor_and_sleeps_where_they_want_it) {
+    spinning s(1, 1, 1'000'000);
+    int looks = 0, yields = 0;
+    s[0].driver().on_poll = [&] { ++looks; };
+    told_sync::on_yield = [&] {
+        EXPECT_EQ(looks, 8 * ++yields);
+        s.clock().advance(yields < 3 ? 1000 : 100'001);
+    };
+    EXPECT_FALSE(s.spin(0));
+    EXPECT_EQ(yields, 3);
+    EXPECT_NE(s.crew.account().lend(s.clock().now_ns(), 1).most_ns, 0) << "the loan was given back";
+    told_sync::on_yield = nullptr;
+}
+
+TEST(spinning_worker, does_not_spin_on_a_contended_processor) {
+    spinning s(1, 1);
+    told_sync::on_yield = [&] { s.clock().advance(100'001); };
+    EXPECT_FALSE(s.spin(0));
+    told_sync::on_yield = nullptr;
+    s.post([] {});
+    EXPECT_TRUE(s[0].turn_once());
+    s.post([] {});
+    s[0].driver().on_wait = [&] { s.stop(stop_mode::drain); };
+    s.clock().advance(1'000'000);
+    s[0].driver().on_poll = [&] { s.clock().advance(1); };
+    s[0].run();  // its look is the judge of the yield
+    EXPECT_EQ(s[0].driver().waits, 1);
+    EXPECT_LE(s.clock().now_ns(), 1'100'005) << "it slept at its first look";
 }
 
 TEST(spinning_worker, is_one_of_a_crew_at_a_time) {
