@@ -2,11 +2,13 @@
 //
 // Raced at several rates it gives the curve of p99 against offered load. A poor tail far below capacity
 // means: short tasks wait behind long ones although a worker is free, or a wake is missed under load.
+// At several values of idle_cpu it gives the frontier: latency against the processor time of a post.
 // Twin: tokio_baseline/src/scenarios/latency_vs_load.rs.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include <apiary/bench/open_loop.hpp>
@@ -22,12 +24,30 @@ public:
         rate_parameter,
         parameter{.name = "service", .standard = 0, .words = service_words},
         parameter{.name = "scale", .standard = 1, .most = 1000},
+        parameter{.name = "idle_cpu", .standard = 0, .least = 0, .most = 100},
     };
     template <class Runtime>
     static constexpr bool expressible = poster<Runtime>;
 
+    // What the runtime may spend on looking for work, in hundredths of a processor: an adapter with that knob has
+    // `may_spend`; `looks_always` is the adapter of a runtime that can do so all the time, and in no other way.
     template <poster Runtime>
     static report measure(const run_options& options) {
+        const std::uint64_t hundredths = options.param("idle_cpu");
+        if constexpr (requires { Runtime::may_spend(hundredths); }) {
+            Runtime::may_spend(hundredths);
+        } else if constexpr (requires { typename Runtime::looks_always; }) {
+            if (hundredths == 100) return measure_on<typename Runtime::looks_always>(options);
+            if (hundredths != 0) throw unsupported_here("it looks for work all the time (idle_cpu=100) or not at all (0)");
+        } else if (hundredths != 0) {
+            throw unsupported_here("it has no number for what looking for work may cost; idle_cpu=0 takes it as it is");
+        }
+        return measure_on<Runtime>(options);
+    }
+
+private:
+    template <poster Runtime>
+    static report measure_on(const run_options& options) {
         const auto kind = static_cast<service>(options.param("service"));
         const auto scale = static_cast<std::int64_t>(options.param("scale"));
         // Computed beforehand: a logarithm is no part of the service.

@@ -68,11 +68,42 @@ private:
     std::vector<std::unique_ptr<lone_thread>> workers_;
 };
 
+// One io_context that N threads poll: they never sleep.
+class asio_polling {
+public:
+    static constexpr std::string_view name = "asio";
+    static std::string version() { return boost_version(); }
+
+    explicit asio_polling(unsigned workers) : context_(static_cast<int>(workers)) {
+        for (unsigned i = 0; i < workers; ++i)
+            threads_.emplace_back([this] {
+                while (!context_.stopped()) context_.poll();
+            });
+    }
+    ~asio_polling() {
+        open_.reset();
+        for (std::thread& t : threads_) t.join();
+    }
+    asio_polling(const asio_polling&) = delete;
+    asio_polling& operator=(const asio_polling&) = delete;
+
+    template <class F>
+    void post(F&& task) {
+        net::post(context_, std::forward<F>(task));
+    }
+
+private:
+    net::io_context context_;
+    std::optional<net::executor_work_guard<net::io_context::executor_type>> open_{context_.get_executor()};
+    std::vector<std::thread> threads_;
+};
+
 class asio {
 public:
     static constexpr std::string_view name = "asio";
     static std::string version() { return boost_version(); }
     using targeted = asio_contexts;
+    using looks_always = asio_polling;  // latency_vs_load idle_cpu=100: poll in place of run
 
     explicit asio(unsigned workers) : pool_(workers) {}
     asio(unsigned workers, unsigned compute_workers) : pool_(workers) { compute_.emplace(compute_workers); }

@@ -51,6 +51,8 @@ public:
         parameter{.name = "io_slice_ns", .standard = hive_config::usual_io_slice_ns, .least = 0},
         parameter{.name = "search_ns", .standard = standard.search_ns},
         parameter{.name = "naps", .standard = standard.naps, .least = 0, .most = 1000},
+        parameter{.name = "idle_cpu", .standard = 0, .least = 0, .most = 100},  // in hundredths of a processor
+        parameter{.name = "spin_ns", .standard = standard.spin_ns, .most = 1'000'000'000},
         parameter{
             .name = "timer_spin_ns", .standard = standard.timer_spin_ns, .least = 0, .most = 10'000'000}};
     static void tune(std::string_view which, std::uint64_t value) {
@@ -71,8 +73,12 @@ public:
         if (which == "sleeps_after_long_yield") parameters_.sleeps_after_long_yield = static_cast<unsigned>(value);
         if (which == "naps") parameters_.naps = static_cast<unsigned>(value);
         if (which == "timer_spin_ns") parameters_.timer_spin_ns = static_cast<std::int64_t>(value);
+        if (which == "idle_cpu") parameters_.idle_cpu = static_cast<double>(value) / 100;
+        if (which == "spin_ns") parameters_.spin_ns = static_cast<std::int64_t>(value);
         if (which == "looks_before_sleep") parameters_.looks_before_sleep = static_cast<unsigned>(value);
     }
+
+    static void may_spend(std::uint64_t hundredths) { tune("idle_cpu", hundredths); }
 
     explicit hive_adapter(unsigned workers, unsigned compute_workers = 0)
         : workers_(workers),

@@ -314,6 +314,15 @@ class OpenLoops(Case):
                 row = self.loop("latency_vs_load", f"service={service}", "scale=100")
                 self.assertGreaterEqual(int(row["lat_min_ns"]), least)
         self.assert_refused("normal", "latency_vs_load", "service=normal", plan=True)
+        self.assert_refused("101", "latency_vs_load", "idle_cpu=101", plan=True)
+        for share in (50, 100):  # of a processor, which a runtime may be able to spend on looking for work, or not
+            plan = self.plan("".join(f"{i * 100_000}\n" for i in range(50)))
+            done = call("run", "--scenario", "latency_vs_load", "--workers", 2, "--plan", plan, "--param", f"idle_cpu={share}")
+            if done.returncode == 3:
+                self.assertEqual(done.stdout, "")
+                self.assertIn("unsupported", done.stderr)
+            else:
+                self.assertEqual((done.returncode, self.row_of(done)["status"]), (0, "ok"), done.stderr)
 
     def test_mixed_load(self) -> None:
         # A hundred of these do not fit beside the plan's few milliseconds, however long the machine stands still there.

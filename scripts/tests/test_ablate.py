@@ -58,7 +58,7 @@ class Whole(unittest.TestCase):
         self.assertEqual({(name, switch, 0) for name, switch, _ in stated} - known, set())
 
     def test_every_number_of_the_workers_switches_a_rule_off_or_is_a_size(self) -> None:
-        fields = re.findall(r"^    (?:std::\w+|unsigned|bool) (?!io_workers|compute_workers)(\w+) = ", numbers_of_the_hive(), re.M)
+        fields = re.findall(r"^    (?:std::\w+|unsigned|bool|double) (?!io_workers|compute_workers)(\w+) = ", numbers_of_the_hive(), re.M)
         self.assertGreater(len(fields), 15)
         self.assertEqual(sorted(fields), sorted([*rules.SIZES, *(rule.switch for rule in rules.RULES)]))
 

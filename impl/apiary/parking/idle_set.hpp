@@ -2,7 +2,7 @@
 //
 // A worker is in one of three states, and the word knows two of them:
 //   running     it has work, and will look for more before it sleeps; not in the word
-//   searching   it was woken to look for work and has not found any yet; counted
+//   searching   it was woken to look for work, or looks on before it sleeps, and has found none yet; counted
 //   sleeping    it sleeps, or has announced that it is about to; its bit is set
 // A sleeper that naps looks again by itself within a short while; one bit of the word says that some sleeper naps.
 //
@@ -10,7 +10,8 @@
 // one sleeper, and none while a searcher is on its way. When not: to wake a fixed thread, for which a parker alone is
 // enough. One word names 56 workers; a crew that may have more has several words (idle_sets).
 //
-// Threads.   announce_sleep, withdraw, announce_nap, end_nap, stop_searching: the worker they name. The rest: any.
+// Threads.   announce_sleep, withdraw, announce_nap, end_nap, start_searching, stop_searching: the worker they name.
+//            The rest: any.
 // Progress.  Wait-free, except claims (end_nap makes one), which are lock-free.
 //
 // Invariants
@@ -119,6 +120,11 @@ public:
         word_.fetch_and(~idle_word::nap, std::memory_order_relaxed);
         return by_itself;
     }
+
+    // A running worker searches from now on: posts rely on it, and it ends the search as one that was woken does, by
+    // stop_searching or announce_sleep. Relaxed: a post that sees the count comes before that end, which S1 orders
+    // before the look; one that does not see it wakes a sleeper.
+    void start_searching() { word_.fetch_add(idle_word::one_searcher, std::memory_order_relaxed); }
 
     // Call it when a searcher has found work. It then looks for more, since posts have relied on it until now, and
     // claims another worker if there is some.

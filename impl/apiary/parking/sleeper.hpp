@@ -56,6 +56,14 @@ public:
         Sync::reach(claimed_ ? "sleeper.nap_was_ended" : "sleeper.napped");
     }
 
+    // The worker found nothing and looks on: until found_work or its next sleep posts rely on it.
+    void search() {
+        if (searching_) return;
+        searching_ = true;
+        idle_.start_searching();
+        Sync::reach("sleeper.searched_on");
+    }
+
     // Call it when work was found, before it runs. True: this worker was searching, or gave up its search and then saw
     // work at the last look. Posts have relied on it, so if more work is visible it must wake another worker. Also
     // false if no worker slept when it ended its search: one that falls asleep later looks for itself.

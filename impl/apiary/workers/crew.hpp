@@ -34,6 +34,7 @@
 #include <apiary/queues/fifo_list.hpp>
 #include <apiary/queues/global_pool.hpp>
 #include <apiary/workers/concepts.hpp>
+#include <apiary/workers/idle_spin.hpp>
 #include <apiary/workers/parameters.hpp>
 #include <apiary/workers/worker.hpp>
 #include <apiary/workers/worker_table.hpp>
@@ -65,7 +66,8 @@ public:
     static constexpr unsigned max_workers = idle_type::max_workers;
     using table_type = worker_table<worker_type, sync, max_workers>;
 
-    crew(Owner& owner, const worker_parameters& parameters) : owner_(owner), parameters_(parameters) {
+    crew(Owner& owner, const worker_parameters& parameters)
+        : owner_(owner), parameters_(parameters), idle_account_(parameters) {
         static_assert(crew_owner<Owner>);
         search_began_ns_.store(0, std::memory_order_relaxed);
     }
@@ -179,6 +181,12 @@ public:
     const idle_type& sleepers() const { return idle_; }
     idle_set<sync>& idle() { return idle_.of(0); }  // the first set; a small crew has no other
     const idle_set<sync>& idle() const { return idle_.of(0); }
+    idle_account<sync>& account() { return idle_account_; }
+    // A worker searches on: its search does not expire yet.
+    void search_goes_on(std::int64_t now_ns) {
+        if (parameters_.search_ns != worker_parameters::for_ever)
+            search_began_ns_.store(now_ns, std::memory_order_relaxed);
+    }
     table_type& table() { return table_; }
     const table_type& table() const { return table_; }
     void left(const worker_type& w) {
@@ -213,7 +221,8 @@ private:
     const worker_parameters parameters_;
     global_pool<task_type, sync> pool_;
     idle_type idle_;
-    typename sync::template atomic<std::int64_t> search_began_ns_;  // when the last search was called for; a hint
+    typename sync::template atomic<std::int64_t> search_began_ns_;  // a hint: when the last search began, or went on
+    idle_account<sync> idle_account_;
     table_type table_;
 };
 

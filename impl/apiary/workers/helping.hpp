@@ -41,8 +41,11 @@ public:
                 w.idle_.worked();
             else if (w.owner_.discarding())  // after a discarding stop other workers drop their own
                 block(w, l);
-            else if (w.idle_.look_again(w.runner_.tasks_run(), w.others_sleep(), w.displaced_waker()))
+            else if (!w.spin_.spins() &&
+                     w.idle_.look_again(w.runner_.tasks_run(), w.others_sleep(), w.displaced_waker()))
                 w.yield();
+            else if (w.crew_.parameters().idle_cpu != 0 && w.looks_on())
+                continue;
             else if (l.announce())
                 w.sleep_unless([&w] { return w.sources().visible() || w.shared_work_visible(); });
         }

@@ -61,6 +61,9 @@ public:
     // The yield is judged when the worker has run all tasks that came meanwhile.
     void yielded(std::int64_t took_ns, std::uint64_t ran) { yield_ns_ = took_ns, ran_before_yield_ = ran; }
 
+    // Another thread wants this processor: a worker that looks on would be in its way.
+    bool contended() const { return contended_sleeps_ != 0; }
+
     // Call it before a sleep. True: nap first. `claimed`: a post woke the worker and it found nothing; `searching`:
     // likewise, or its nap ended.
     template <class OthersSleep>

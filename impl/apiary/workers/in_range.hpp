@@ -5,9 +5,11 @@
 // Tested by workers_test and hive_logic_test.
 #pragma once
 
+#include <array>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 
@@ -24,6 +26,14 @@ Number in_range(const char* whose, Number n, Number least, Number most, const ch
     return n;
 }
 
+// idle_cpu of a front end: a share of one processor, 0 to 1. What is no number is refused, too.
+inline double valid_idle_cpu(const char* whose, double share) {
+    if (share >= 0 && share <= 1) return share;
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%g", share);
+    throw std::invalid_argument(std::string(whose) + ": idle_cpu is " + text.data() + "; it can be 0 to 1");
+}
+
 inline const worker_parameters& valid(const char* whose, const worker_parameters& p) {
     in_range<std::size_t>(whose, p.local_budget, 1, SIZE_MAX, "local_budget");
     in_range<std::size_t>(whose, p.global_batch, 1, worker_parameters::max_batch, "global_batch");
@@ -38,6 +48,8 @@ inline const worker_parameters& valid(const char* whose, const worker_parameters
     in_range<std::size_t>(whose, p.short_deque, 1, SIZE_MAX, "short_deque");
     in_range<std::size_t>(whose, p.long_deque_probes, 1, SIZE_MAX, "long_deque_probes");
     in_range<std::int64_t>(whose, p.search_ns, 1, worker_parameters::for_ever, "search_ns");
+    in_range<std::int64_t>(whose, p.spin_ns, 1, 1'000'000'000, "spin_ns");
+    valid_idle_cpu(whose, p.idle_cpu);
     in_range<std::int64_t>(whose, p.timer_spin_ns, 0, INT64_MAX, "timer_spin_ns");
     return p;
 }

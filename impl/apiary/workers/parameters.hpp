@@ -10,8 +10,9 @@ struct worker_parameters {
     static constexpr std::int64_t for_ever = INT64_MAX;
     static constexpr std::size_t max_batch = 64;  // the largest global_batch
 
-    // Each number is at least 1, except that looks_before_sleep, sleeps_after_long_yield, naps and timer_spin_ns may be
-    // 0. yield_pays_ns and nap_ns are at most a second. A front end's constructor refuses others (in_range.hpp).
+    // Each number is at least 1, except that looks_before_sleep, sleeps_after_long_yield, naps, timer_spin_ns and
+    // idle_cpu may be 0. yield_pays_ns, nap_ns and spin_ns are at most a second, idle_cpu at most 1. A front end's
+    // constructor refuses others (in_range.hpp).
     std::size_t local_budget = 64;  // due timers, or tasks of the private queue, before the next source's turn
     std::size_t global_batch = 16;  // tasks taken from the global pool at once, at most
     std::size_t pool_visits = 16;   // batches from it before the next source's turn, when nothing else waits there
@@ -33,6 +34,10 @@ struct worker_parameters {
     // the length of each, and the longest that a task alone in a slot waits for a thief
     std::int64_t nap_ns = 50'000;
     std::int64_t search_ns = 50'000;  // how long posts rely on a worker that was woken to look
+    // What looking on before a sleep may cost, of all workers of the crew together: a share of one processor
+    // (idle_spin.hpp), and the longest such look.
+    double idle_cpu = 0;
+    std::int64_t spin_ns = 2'000'000;
     std::int64_t timer_spin_ns = 0;   // this long before a timer is due a worker watches the clock and does not sleep
     std::size_t short_deque = 64;     // up to this length the old end's turn comes at every probe,
     std::size_t long_deque_probes = 16;  // above, once in this many

@@ -8,8 +8,8 @@
 //   2  the sources' own tasks (sources.run_some)
 //   3  own tasks, then a batch of the crew's pool, in turns (fairness)
 //   4  a theft
-// After a turn that found nothing come a second look, a nap, or a sleep after a last look at every source (idle_policy,
-// sleeper).
+// After a turn that found nothing come a second look, further ones where the user pays for them, a nap, or a sleep
+// after a last look at every source (idle_policy, idle_spin, sleeper).
 //
 // concepts.hpp lists the calls of the sources (worker_sources).
 //
@@ -42,6 +42,7 @@
 #include <apiary/workers/fairness.hpp>
 #include <apiary/workers/helping.hpp>
 #include <apiary/workers/idle_policy.hpp>
+#include <apiary/workers/idle_spin.hpp>
 #include <apiary/workers/no_sources.hpp>
 #include <apiary/workers/task_runner.hpp>
 
@@ -82,11 +83,12 @@ public:
         while (!owner_.stopping() && !leaving()) {
             if (turn())
                 idle_.worked();
-            else if (idle_.look_again(runner_.tasks_run(), others_sleep(), displaced_waker()))
+            else if (!spin_.spins() && idle_.look_again(runner_.tasks_run(), others_sleep(), displaced_waker()))
                 yield();
-            else
+            else if (crew_.parameters().idle_cpu == 0 || !looks_on())
                 sleep();
         }
+        end_spin();
         if (owner_.stopping() || !hand_over()) finish();
         crew_.left(*this);
     }
@@ -175,6 +177,7 @@ public:
     // The parts of run(), for checks of one handshake: a crew that also ends has too many behaviours.
     bool turn_once() { return turn(); }  // false: there was nothing to do
     void sleep_once() { sleep(); }
+    bool look_on_once() { return looks_on(); }
 
     // For the sources. `left_more`: the caller has taken the task from among others, or has just made others visible.
     // Then, or if posts have relied on this worker's search, it wakes the next worker before the task runs, since the
@@ -350,6 +353,36 @@ private:
         return true;
     }
 
+    // After a turn that found nothing: begins to look on, or goes on (idle_spin.hpp). False: it is time to sleep. Out
+    // of line, for programs that do not.
+    [[gnu::noinline]] bool looks_on() {
+        std::int64_t now = owner_.now_ns();
+        if (!spin_.spins()) {
+            const std::int64_t least = spin_.wants(now, runner_.tasks_run());
+            if (least == 0 || idle_.contended() || !spin_.begin(crew_.account().lend(now, least))) return false;
+            sleeper_.search();
+            crew_.search_goes_on(now);
+            return true;
+        }
+        sync::relax();
+        bool displaced = sync::checked;  // a checker's time stands still: one look
+        if (!sync::checked && spin_.yields_now()) {
+            const std::int64_t from = now;
+            sync::yield();
+            now = owner_.now_ns();
+            displaced = now - from > crew_.parameters().long_yield_ns;
+            if (displaced) idle_.yielded(now - from, runner_.tasks_run());
+        }
+        spin_.idle_until(now);
+        crew_.search_goes_on(now);
+        if (!displaced && !spin_.over()) return true;
+        end_spin();
+        return false;
+    }
+    void end_spin() {
+        if (spin_.spins()) spin_.end(crew_.account());
+    }
+
     void sleep() {
         sleep_unless([this] { return work_visible(); });
     }
@@ -374,6 +407,7 @@ private:
             sleeper_.nap(std::min(until, owner_.now_ns() + crew_.parameters().nap_ns), look);
         }
         idle_.slept(runner_.tasks_run());
+        if (crew_.parameters().idle_cpu != 0) spin_.idle_until(owner_.now_ns());
         if (sleeper_.claimed()) tallies_.woken.add();
         if constexpr (trace::on) {
             trace_.span(trace::kind::park, from, owner_.now_ns());
@@ -409,6 +443,7 @@ private:
     }
 
     [[gnu::noinline]] void wake_the_next(bool left_more) {
+        end_spin();
         if (sleeper_.found_work()) left_more = left_more || more_to_take();
         if (left_more) crew_.wake_one();
     }
@@ -490,6 +525,7 @@ private:
     typename parts::random random_;
     fairness fairness_{crew_.parameters()};
     idle_policy idle_{crew_.parameters()};
+    idle_spin spin_{crew_.parameters()};
     task_runner<sync> runner_{owner_.on_exception()};
     worker_tallies<sync> tallies_;
     [[no_unique_address]] trace trace_;

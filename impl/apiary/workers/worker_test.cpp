@@ -36,6 +36,10 @@ struct told_sync : apiary::real_sync {
         ++heavy;
         real_sync::fence_heavy();
     }
+    static inline std::function<void()> on_yield;
+    static void yield(site = {}) noexcept {
+        if (on_yield) on_yield();
+    }
 };
 using storage = apiary::heap_storage<told_sync>;
 using job = apiary::job<told_sync>;
@@ -47,12 +51,14 @@ struct told_driver {
         ++waits;
         if (on_wait) on_wait();
     }
-    void poll() {}
+    void poll() {
+        if (on_poll) on_poll();
+    }
     void wake() {
         if (on_wake) on_wake();
     }
     int waits = 0;
-    std::function<void()> on_wait, on_wake;
+    std::function<void()> on_wait, on_wake, on_poll;
 };
 struct parts : apiary::default_parts<told_sync> {
     using driver = told_driver;
@@ -323,9 +329,149 @@ TEST(valid, takes_each_number_at_its_least) {
     const worker_parameters least{.local_budget = 1, .global_batch = 1, .pool_visits = 1, .global_probe_interval = 1,
                                   .probe_ns = 1, .first_looks = 1, .steal_rounds = 1, .looks_before_sleep = 0,
                                   .long_yield_ns = 1, .yield_pays_ns = 1, .sleeps_after_long_yield = 0, .naps = 0,
-                                  .nap_ns = 1, .search_ns = 1, .timer_spin_ns = 0, .short_deque = 1,
+                                  .nap_ns = 1, .search_ns = 1, .idle_cpu = 0, .spin_ns = 1, .timer_spin_ns = 0, .short_deque = 1,
                                   .long_deque_probes = 1};
     EXPECT_NO_THROW((void)apiary::valid("test", least));
+}
+
+TEST(valid, takes_a_share_of_a_processor_and_nothing_else) {
+    for (const double share : {0.0, 1e-300, 0.5, 1.0}) EXPECT_NO_THROW((void)apiary::valid("test", {.idle_cpu = share}));
+    const double none = std::numeric_limits<double>::quiet_NaN(), endless = std::numeric_limits<double>::infinity();
+    for (const double share : {-1e-300, 1.0000001, -1.0, endless, -endless, none})
+        EXPECT_THROW((void)apiary::valid("test", {.idle_cpu = share}), std::invalid_argument) << share;
+    try {
+        (void)apiary::valid("test", {.idle_cpu = 2.5});
+        ADD_FAILURE() << "two and a half processors were accepted";
+    } catch (const std::invalid_argument& e) {
+        EXPECT_STREQ(e.what(), "test: idle_cpu is 2.5; it can be 0 to 1");
+    }
+}
+
+// As run() does at a turn that found nothing. The clock is moved by what the spinner looks at.
+struct spinning : stepped {
+    explicit spinning(unsigned workers, double share, std::int64_t spin_ns = 100'000)
+        : stepped(workers, {.looks_before_sleep = 0, .naps = 0, .idle_cpu = share, .spin_ns = spin_ns}) {}
+    // True: it found something. False: it would sleep.
+    bool spin(unsigned i) {
+        while ((*this)[i].look_on_once())
+            if ((*this)[i].turn_once()) return true;
+        return false;
+    }
+};
+
+TEST(spinning_worker, takes_a_post_without_a_wake_and_the_poster_relies_on_it) {
+    spinning s(2, 1);
+    (void)s.idle().announce_sleep(1, false);
+    bool woken = false, ran = false;
+    s[1].driver().on_wake = [&] { woken = true; };
+    s[0].driver().on_poll = [&] {
+        EXPECT_EQ(s.idle().snapshot().searching(), 1U);
+        s.clock().advance(30'000);  // twice: more than search_ns, but the search goes on
+        if (s.clock().now_ns() == 60'000) s.post([&] { ran = true; });
+    };
+    EXPECT_TRUE(s.spin(0));
+    EXPECT_TRUE(ran);
+    EXPECT_FALSE(woken);
+    EXPECT_EQ(s.idle().snapshot().searching(), 0U);
+    EXPECT_EQ(s[0].driver().waits, 0);
+    s[1].driver().on_wake = nullptr;
+}
+
+TEST(spinning_worker, wakes_another_for_what_it_leaves) {
+    spinning s(2, 1);
+    (void)s.idle().announce_sleep(1, false);
+    bool woken = false;
+    s[1].driver().on_wake = [&] { woken = true; };
+    s[0].driver().on_poll = [&] {
+        s.post([&] { EXPECT_TRUE(woken) << "before the first runs, since it may be long"; });
+        s.post([] {});
+        s[0].driver().on_poll = nullptr;
+    };
+    EXPECT_TRUE(s.spin(0));
+    EXPECT_TRUE(woken);
+    s[1].driver().on_wake = nullptr;
+}
+
+TEST(spinning_worker, sleeps_when_the_account_is_empty_and_searches_until_then) {
+    spinning s(1, 0.5);
+    int looks = 0;
+    s[0].driver().on_poll = [&] { ++looks, s.clock().advance(10'000); };
+    EXPECT_FALSE(s.spin(0));
+    EXPECT_EQ(looks, 10);
+    EXPECT_EQ(s.idle().snapshot().searching(), 1U) << "posts rely on it up to its last look";
+    s[0].sleep_once();
+    EXPECT_EQ(s.idle().snapshot().searching(), 0U);
+    EXPECT_EQ(s[0].driver().waits, 1);
+    EXPECT_FALSE(s.spin(0));
+    EXPECT_EQ(looks, 10) << "once in a spell";
+}
+
+TEST(spinning_worker, ends_its_spin_at_a_stop) {
+    spinning s(2, 1);
+    int looks = 0;
+    s[0].driver().on_poll = [&] {
+        if (++looks == 3) s.stop(stop_mode::drain);
+    };
+    s[0].run();
+    EXPECT_EQ(looks, 3);
+    EXPECT_EQ(s.idle().snapshot().searching(), 0U);
+    EXPECT_NE(s.crew.account().lend(0, 1).most_ns, 0) << "the loan was given back";
+}
+
+// A thread that waits for the processor gets it at the eighth look; if it keeps it, the spin is over.
+TEST(spinning_worker, lets_others_have_the_processor_and_sleeps_where_they_want_it) {
+    spinning s(1, 1, 1'000'000);
+    int looks = 0, yields = 0;
+    s[0].driver().on_poll = [&] { ++looks; };
+    told_sync::on_yield = [&] {
+        EXPECT_EQ(looks, 8 * ++yields);
+        s.clock().advance(yields < 3 ? 1000 : 100'001);
+    };
+    EXPECT_FALSE(s.spin(0));
+    EXPECT_EQ(yields, 3);
+    EXPECT_NE(s.crew.account().lend(s.clock().now_ns(), 1).most_ns, 0) << "the loan was given back";
+    told_sync::on_yield = nullptr;
+}
+
+TEST(spinning_worker, does_not_spin_on_a_contended_processor) {
+    spinning s(1, 1);
+    told_sync::on_yield = [&] { s.clock().advance(100'001); };
+    EXPECT_FALSE(s.spin(0));
+    told_sync::on_yield = nullptr;
+    s.post([] {});
+    EXPECT_TRUE(s[0].turn_once());
+    s.post([] {});
+    s[0].driver().on_wait = [&] { s.stop(stop_mode::drain); };
+    s.clock().advance(1'000'000);
+    s[0].driver().on_poll = [&] { s.clock().advance(1); };
+    s[0].run();  // its look is the judge of the yield
+    EXPECT_EQ(s[0].driver().waits, 1);
+    EXPECT_LE(s.clock().now_ns(), 1'100'005) << "it slept at its first look";
+}
+
+TEST(spinning_worker, is_one_of_a_crew_at_a_time) {
+    spinning s(2, 1);
+    s[0].driver().on_poll = [&] {
+        EXPECT_FALSE(s.spin(1));
+        s.clock().advance(60'000);
+    };
+    s[1].driver().on_poll = [] { ADD_FAILURE() << "a second spinner"; };
+    EXPECT_FALSE(s.spin(0));
+    s[1].driver().on_poll = nullptr;
+}
+
+TEST(spinning_worker, at_a_latch_runs_what_comes_and_ends_with_the_latch) {
+    spinning s(1, 1);
+    latch l(s[0], 2);
+    int looks = 0;
+    s[0].sources().on_take = [&]() -> job* {
+        if (++looks == 3) l.count_down();
+        return looks == 2 ? storage::make([&] { l.count_down(); }) : nullptr;
+    };
+    s[0].help_until(l, always);
+    EXPECT_EQ(s[0].driver().waits, 0);
+    EXPECT_EQ(s.idle().snapshot().searching(), 0U);
+    s[0].sources().on_take = nullptr;
 }
 
 TEST(event_trace, writes_times_as_microseconds_and_what_each_event_was) {

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <climits>
 #include <cstdint>
 
 #include <apiary/model_check/register.hpp>
@@ -34,6 +35,18 @@ struct handshake_parts<on_words<Sync>> : local_parts<on_words<Sync>> {
     using compute_driver = announcing_driver<on_words<Sync>>;
     using idle = idle_sets<on_words<Sync>, 1, 3>;
 };
+// The same policy, under which one worker looks on before it sleeps: NAME_spins is the check NAME there. A checker's time
+// stands still meanwhile, so it looks once.
+template <class Sync>
+struct on_spins : Sync {};
+template <class Sync>
+constexpr hive_parameters usual_parameters = handshake_parameters;
+template <class Sync>
+constexpr hive_parameters usual_parameters<on_spins<Sync>> = [] {
+    hive_parameters p = handshake_parameters;
+    p.idle_cpu = 1;
+    return p;
+}();
 // What is reached where a post counts on a searcher.
 template <class Sync>
 constexpr const char* relied = "idle_set.relied_on_a_searcher";
@@ -49,11 +62,12 @@ struct handshake {
     static constexpr bool and_ends = true;
 
     core_type hive;
+    unsigned spinner = usual_parameters<Sync>.idle_cpu != 0 ? 0 : UINT_MAX;
     std::array<std::atomic<unsigned>, tasks> times{};  // std::atomic: the oracle is no part of what is checked
     std::array<typename Sync::template atomic<unsigned>, tasks> begun;
     typename Sync::template atomic<unsigned> over;
 
-    explicit handshake(const hive_parameters& parameters = handshake_parameters) : hive(Io, Compute, parameters) {
+    explicit handshake(const hive_parameters& parameters = usual_parameters<Sync>) : hive(Io, Compute, parameters) {
         for (auto& b : begun) b.store(0, std::memory_order_relaxed);
         over.store(0, std::memory_order_relaxed);
     }
@@ -104,8 +118,10 @@ struct handshake {
         for (;;) {
             if (worker.turn_once()) {
                 if (worker.books().tasks_run() >= share) return;
-            } else {
+            } else if (worker.index() != spinner || !worker.look_on_once()) {
                 worker.sleep_once();
+            } else if (worker.books().tasks_run() >= share) {
+                return;
             }
             if (over.load(std::memory_order_relaxed) == 1) return;
         }

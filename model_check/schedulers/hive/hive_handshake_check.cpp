@@ -3,6 +3,7 @@
 // | rule | check |
 // |---|---|
 // | a post from outside wakes a sleeper | post_meets_two_falling_asleep |
+// | a worker that looks on before it sleeps is a searcher like any other | post_meets_two_falling_asleep_spins, child_meets_a_worker_falling_asleep_spins |
 // | a worker that finds what a post left to its search wakes the next | two_posts_need_both |
 // | a worker that takes one task and leaves others wakes the next | batch_needs_both, batch_in_a_deque, two_compute_posts_need_both |
 // | a worker woken for its inbox counts as a searcher, and recruits | targeted_post_and_another |
@@ -37,6 +38,12 @@ APIARY_CHECK(post_meets_two_falling_asleep);
 template <class Sync>
 using post_meets_two_falling_asleep_words = post_meets_two_falling_asleep<on_words<Sync>>;
 APIARY_CHECK(post_meets_two_falling_asleep_words);
+template <class Sync>
+struct post_meets_two_falling_asleep_spins : post_meets_two_falling_asleep<on_spins<Sync>> {
+    static constexpr std::array must_reach{"crew.woke_one", "sleeper.searched_on", "sleeper.slept",
+                                           "idle_set.relied_on_a_searcher"};
+};
+APIARY_CHECK(post_meets_two_falling_asleep_spins);
 
 template <class Sync>
 struct two_posts_need_both : handshake<Sync, 2> {
@@ -142,6 +149,12 @@ APIARY_CHECK(child_meets_a_worker_falling_asleep_words);
 template <class Sync>
 using child_meets_a_worker_falling_asleep_half = child_meets_a_worker_falling_asleep<on_halves<Sync>>;
 APIARY_CHECK(child_meets_a_worker_falling_asleep_half);
+template <class Sync>
+struct child_meets_a_worker_falling_asleep_spins : child_meets_a_worker_falling_asleep<on_spins<Sync>> {
+    static constexpr std::array must_reach{"crew.woke_one", "worker.stole", "sleeper.searched_on"};
+    void before() { this->spinner = 1; }
+};
+APIARY_CHECK(child_meets_a_worker_falling_asleep_spins);
 
 template <class Sync>
 struct slot_is_replaced_under_a_thief : handshake<Sync, 2> {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..base.say import in_prose
 from ..race import scenarios
 from ..analysis import comparing, summary
-from . import html, page_curves as curves, page_matrix, page_sections as sections
+from . import html, page_curves as curves, page_frontier, page_matrix, page_sections as sections
 from .page_data import Report
 
 MOST_NAMES = 5  # in the title
@@ -47,7 +47,7 @@ def counts(report: Report) -> list[tuple[str, str, int]]:
 
 def by_scenario(report: Report, points: list[comparing.Key]) -> list[dict]:
     """A fold for each scenario: its ratios, each point on a scale of its own, its medians, its charts."""
-    parts = (sections.forest, curves.load_curves, curves.scaling, curves.granularity, sections.points, sections.costs,
+    parts = (sections.forest, page_frontier.frontier, curves.load_curves, curves.scaling, curves.granularity, sections.points, sections.costs,
              sections.bare, sections.medians, curves.per_task, curves.figures, curves.stability)
     out = []
     for name in sorted({key[0] for key in points}, key=list(scenarios.SCENARIOS).index):

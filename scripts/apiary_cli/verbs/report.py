@@ -9,7 +9,7 @@ from ..base import argument_kinds, repo
 from ..base.errors import Fault, USAGE, unknown
 from ..base.say import say
 from ..race import folder, shelf, tables
-from ..report import page, page_data, page_summary, site, six, splice
+from ..report import page, page_data, page_frontier, page_summary, site, six, splice
 from ..report.page_data import Report
 
 SUMMARY = "make report.html again from a result folder"
@@ -62,6 +62,7 @@ def write(folder: Path, poorer: bool = True) -> Report:
             raise Fault(f"the new page would be poorer: {', '.join(less)}", absent, remedy, USAGE)
     repo.write_text(path, text)
     repo.write_text(folder / "summary.md", page_summary.markdown(found))
+    page_frontier.write(found, folder)
     return found
 
 

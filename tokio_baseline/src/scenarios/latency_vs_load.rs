@@ -13,7 +13,12 @@ const SERVICES: &[&str] = &["fixed", "exponential", "bimodal"];
 /// The entry in the list.
 pub static SCENARIO: Scenario = Scenario {
     name: "latency_vs_load",
-    params: &[RATE, Param::word("service", SERVICES), Param::number("scale", 1, 1, 1000)],
+    params: &[
+        RATE,
+        Param::word("service", SERVICES),
+        Param::number("scale", 1, 1, 1000),
+        Param::number("idle_cpu", 0, 0, 100),
+    ],
     open_loop: true,
 };
 
@@ -32,6 +37,11 @@ pub fn service_ns(service: &str, seed: u64, i: u64) -> u64 {
 /// Measures it on the runtime `R`.
 pub fn measure<R: Runtime>(run: &RunArgs) -> Result<Report, Failure> {
     let (service, scale) = (SERVICES[run.params.value("service") as usize], run.params.value("scale"));
+    if run.params.value("idle_cpu") != 0 {
+        return Err(Failure::Unsupported(
+            "unsupported: it has no number for what looking for work may cost; idle_cpu=0 takes it as it is".into(),
+        ));
+    }
     let plan = open_loop::plan_of(run)?;
     // Worked out beforehand: a logarithm is no part of the service.
     let services = Vec::from_iter((0..plan.len()).map(|i| scale * service_ns(service, run.seed, i as u64)));

@@ -45,6 +45,7 @@ struct hive_compute_kind : default_kind<Sync, Parts, task<Sync>> {
         p.pool_visits = 1;
         p.looks_before_sleep = 0;  // a wake costs little beside a task of a millisecond
         p.naps = 0;
+        p.idle_cpu = 0;  // likewise; the IO workers have it all
         p.search_ns = worker_parameters::for_ever;
         return p;
     }

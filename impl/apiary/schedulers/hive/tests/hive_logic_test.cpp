@@ -497,6 +497,8 @@ TEST_F(logic, of_several_parameters_that_are_out_of_range_the_first_is_named) {
           .yield_pays_ns = 0,
           .nap_ns = 0,
           .search_ns = 0,
+          .idle_cpu = 1.5,
+          .spin_ns = 0,
           .timer_spin_ns = -1,
           .short_deque = 0,
           .long_deque_probes = 0};
@@ -522,6 +524,8 @@ TEST_F(logic, of_several_parameters_that_are_out_of_range_the_first_is_named) {
     expect_named("short_deque", &p::short_deque);
     expect_named("long_deque_probes", &p::long_deque_probes);
     expect_named("search_ns", &p::search_ns);
+    expect_named("spin_ns", &p::spin_ns);
+    expect_named("idle_cpu", &p::idle_cpu);
     expect_named("timer_spin_ns", &p::timer_spin_ns);
     EXPECT_NO_THROW((void)apiary::valid("hive", all));
 }

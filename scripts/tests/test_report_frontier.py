@@ -1,0 +1,68 @@
+"""Latency at a price: what is a frontier, its drawing, its table and its file."""
+
+from __future__ import annotations
+
+import tempfile
+import unittest
+from pathlib import Path
+
+from apiary_cli.race import plans, tables
+from apiary_cli.report import page_frontier
+
+from .test_report_curves import report, row
+
+PLACE = "rate=30000;scale=10"
+
+
+def post(subject: str, budget: int, n: int, cpu: int, p50: int, p99: str, **more: str) -> dict[str, str]:
+    columns = {"cpu_ns": str(1000 * cpu), "ops": "1000", "lat_p50_ns": str(p50), "lat_p99_ns": p99, "flags": "injector_us=9"}
+    return row(subject, "latency_vs_load", f"idle_cpu={budget};{PLACE}", n, **(columns | more))
+
+
+def a_race() -> list[dict[str, str]]:
+    return [one for n in (1, 2, 3) for one in (
+        post("hive", 0, n, 9000 + n, 40_000, "90000"), post("hive", 100, n, 8000, 1000 + n, "2000"),
+        post("tokio", 0, n, 9500, 41_000, ""),
+        post("asio", 0, n, 9100, 42_000, "95000", flags="injector_us=9;injector_limited"), post("asio", 100, n, 60_000, 900, "1500"),
+    )]
+
+
+class Frontier(unittest.TestCase):
+    def test_a_curve_goes_from_the_cheapest_step_to_the_dearest(self) -> None:
+        (by,) = page_frontier.frontiers(report(a_race())).values()
+        self.assertEqual({name: [step.budget for step in steps] for name, steps in by.items()},
+                         {"hive": [100, 0], "tokio": [0], "asio": [0, 100]})
+        self.assertEqual(list(page_frontier.frontiers(report(a_race()))), [("latency_vs_load", PLACE, "free")])
+
+    def test_it_is_drawn_for_each_percentile_that_was_printed(self) -> None:
+        text = page_frontier.frontier(report(a_race()))
+        self.assertIn("p50 against processor time per post", text)
+        self.assertIn("p99 against processor time per post", text)
+        self.assertEqual(text.count('class="mark') + text.count('class="hollow'), 5 + 4, "tokio has no p99")
+        self.assertEqual(text.count("<polyline"), 2, "of hive; the line of asio would pass through a limited point")
+        self.assertIn('<td class="">hive</td><td class="n">100 %</td><td class="n">8.00 µs</td>', text)
+
+    def test_one_budget_is_no_frontier(self) -> None:
+        for rows in (a_race()[2:3], [row("hive", "latency_vs_load", PLACE, 1, cpu_ns="5", ops="1", lat_p50_ns="5")]):
+            self.assertEqual(page_frontier.frontier(report(rows)), "")
+            with tempfile.TemporaryDirectory() as folder:
+                page_frontier.write(report(rows), Path(folder))
+                self.assertEqual(list(Path(folder).iterdir()), [])
+
+    def test_its_file_has_the_medians_of_every_step(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            page_frontier.write(report(a_race()), Path(folder))
+            rows = tables.read(Path(folder) / "frontier.csv", page_frontier.COLUMNS)
+        self.assertEqual([(one["subject"], one["idle_cpu"]) for one in rows],
+                         [("hive", "0"), ("hive", "100"), ("asio", "0"), ("asio", "100"), ("tokio", "0")])
+        self.assertEqual((rows[0]["cpu_ns_per_post"], rows[0]["lat_p50_ns"], rows[0]["rounds"]), ("9002.0", "40000.0", "3"))
+        self.assertEqual([one["limited"] for one in rows], ["0", "0", "1", "0", "0"])
+        self.assertEqual(rows[-1]["lat_p99_ns"], "")
+
+    def test_the_plan_has_each_budget_at_each_rate(self) -> None:
+        points = plans.plan("frontier").points
+        told = {(dict(p.params)["rate"], dict(p.params)["idle_cpu"]) for p in points}
+        rates = {rate for rate, _ in told}
+        self.assertEqual(told, {(rate, str(budget)) for rate in rates for budget in (0, 1, 5, 20, 50, 100)})
+        self.assertGreaterEqual(len(rates), 3)
+        self.assertEqual({round(p.plan_seconds * int(dict(p.params)["rate"])) for p in points}, {12_500})
