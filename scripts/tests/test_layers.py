@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 # A file imports from its own folder and from those that stand before it here. "" is apiary_cli/ itself: main.py.
-SCRIPTS = ("base", "verify", "race", "analysis", "report", "verbs", "")
+SCRIPTS = ("base", "night", "verify", "race", "analysis", "report", "verbs", "")
 
 PACKAGE = Path(__file__).resolve().parents[1] / "apiary_cli"
 
