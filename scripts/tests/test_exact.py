@@ -40,8 +40,10 @@ class Gate(unittest.TestCase):
         return exact.changes({key: before}, [exact.Figure(*key, after)])[0].word
 
     def test_the_allowance(self) -> None:
-        self.assertEqual(self.words(100.0, 101.0), "same")
-        self.assertEqual(self.words(100.0, 101.5), "MORE")
+        self.assertEqual(self.words(100.0, 100.5), "same")
+        self.assertEqual(self.words(100.0, 101.0), "MORE", "one instruction more is one too many")
+        self.assertEqual(self.words(199.0, 200.0), "MORE")
+        self.assertEqual(self.words(200.0, 201.0), "same")
         self.assertEqual(self.words(1000.0, 1004.0), "same")
         self.assertEqual(self.words(1000.0, 1006.0), "MORE")
         self.assertEqual(self.words(100.0, 90.0), "less")

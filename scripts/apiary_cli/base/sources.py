@@ -42,28 +42,32 @@ def parse(text: str) -> Record:
 
 
 def section(path: Path, wanted: bytes = SECTION) -> bytes | None:
-    """The content of a section of an ELF file of 64 bits."""
+    """The content of a section of an ELF file of 64 bits. ValueError where it tells of what it does not have: anybody may hand a
+    program over."""
     with path.open("rb") as file:
-        head = file.read(64)
+        head, whole = file.read(64), path.stat().st_size
         if head[:5] != b"\x7fELF\2" or len(head) < 64:
             return None
         order = "<" if head[5] == 1 else ">"
 
-        def headers(start: int, number: int) -> list[tuple]:
+        def part(start: int, size: int) -> bytes:
+            if start + size > whole:
+                raise ValueError(f"{size} bytes at {start}, of {whole}")
             file.seek(start)
-            return list(struct.iter_unpack(order + "IIQQQQIIQQ", file.read(64 * number)))
+            return file.read(size)
+
+        def headers(start: int, number: int) -> list[tuple]:
+            return list(struct.iter_unpack(order + "IIQQQQIIQQ", part(start, 64 * number)))
 
         start, number, names = (*struct.unpack_from(order + "Q", head, 40), *struct.unpack_from(order + "HH", head, 60))
         if not start:
             return None
         first = headers(start, 1)[0]  # where the numbers stand that are too large for the head
         table = headers(start, number or first[5])
-        file.seek(table[first[6] if names == 0xFFFF else names][4])
-        text = file.read(table[first[6] if names == 0xFFFF else names][5])
+        text = part(*table[first[6] if names == 0xFFFF else names][4:6])
         for header in reversed(table):
             if text.startswith(wanted + b"\0", header[0]):
-                file.seek(header[4])
-                return file.read(header[5])
+                return part(*header[4:6])
     return None
 
 

@@ -27,17 +27,17 @@ def hierarchy(groups: str, mounts: str) -> tuple[int, Path, str] | None:
     for line in groups.splitlines():
         number, controllers, path = (*line.split(":", 2), "", "")[:3]
         if "cpu" in controllers.split(","):
-            found = 1, path
+            found = 1, path or "/"
             break
         if number == "0" and not controllers:
-            found = 2, path
+            found = 2, path or "/"
     for line in mounts.splitlines() if found else ():
         before, _, behind = line.partition(" - ")
         fields, kinds = before.split(" "), behind.split(" ")
         if len(fields) < 5 or len(kinds) < 3:
             continue
         right = kinds[0] == "cgroup2" if found[0] == 2 else kinds[0] == "cgroup" and "cpu" in kinds[2].split(",")
-        if right:
+        if right and all(fields[3:5]):
             root, point = (ESCAPE.sub(lambda escape: chr(int(escape[1], 8)), field) for field in fields[3:5])
             below = os.path.relpath(found[1], root) if "/.." not in found[1] else "."  # above what this namespace sees
             return found[0], Path(point), "" if below == "." or below.startswith("..") else below

@@ -20,7 +20,7 @@ does not move them: one instruction more is one instruction more.
 writes:  build/exact.json, which a race's report shows; with --update
          results/exact/COMPILER-FLAGS.csv (commit it with the change that moved it)
 takes:   under a minute after building
-exit:    0 nothing grew; 1 something grew by more than 0.5 % and one instruction, or vanished, or nothing
+exit:    0 nothing grew; 1 something grew by more than 0.5 % and half an instruction, or vanished, or nothing
          is recorded for this compiler; 3 the harness failed, or a driver is not deterministic"""
 
 

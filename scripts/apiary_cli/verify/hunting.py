@@ -96,9 +96,12 @@ def uninstrumented(program: Path) -> list[str]:
 
 
 def read(text: str) -> Found:
+    """What a process told. A line that says nothing is left out: the program may have been ended as it was written."""
     found = Found()
     for line in text.splitlines():
         kind, *rest = line.split("\t")
+        if not rest or kind == "reach" and not all(one.isascii() and one.isdigit() for one in rest):
+            continue
         if kind == "run":
             found.run = dict(zip(FIELDS, rest))
         elif kind == "needs":

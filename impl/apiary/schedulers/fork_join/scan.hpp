@@ -16,7 +16,8 @@
 // Errors.  An exception of `combine`, or of a copy, ends the scan as it ends parallel_for.
 // Stop.    As in parallel_for. False: some outputs are missing.
 // After either, each output has its final value or the one before the call, unless an assignment threw there.
-// Range.   Random-access iterators whose distance fits 64 bits, outputs in memory (no std::vector<bool>). A range whose end lies before its beginning is empty.
+// Range.   Random-access iterators whose distance fits 64 bits, outputs in memory (no std::vector<bool>). A range whose
+//          end lies before its beginning is empty.
 // Tested by fork_join_scan_test.cpp.
 #pragma once
 
