@@ -123,8 +123,8 @@ endfunction()
 set(APIARY_AS_SHIPPED "" CACHE STRING "Options for stress programs and examples, after those of the build type")
 
 # What `check` leaves to the night (nightly.MOVED): with it, without it, or it alone.
-set(APIARY_MOVED with CACHE STRING "Under a sanitizer examples and, for ThreadSanitizer, tests of one thread; without one \
-both kinds of tests and second subjects of a source: with them, without them, or they alone")
+set(APIARY_MOVED with CACHE STRING "Under a sanitizer examples and, for ThreadSanitizer, tests of one thread or of memory, for \
+AddressSanitizer stress programs; without one those kinds of tests and second subjects of a source: with them, without them, or they alone")
 option(APIARY_EXAMPLES "Examples, which are tests, too" ON)
 function(apiary_is_left_out variable moved)
   if((moved AND APIARY_MOVED STREQUAL "without") OR (NOT moved AND APIARY_MOVED STREQUAL "alone"))
@@ -134,13 +134,14 @@ function(apiary_is_left_out variable moved)
   endif()
 endfunction()
 
-# apiary_add_test(name SOURCES … [LIBRARIES …] [ALONE] [ONE_THREAD]): a GoogleTest program, deterministic. ALONE: each source is
-# compiled alone. ONE_THREAD: its tests start no thread, so that ThreadSanitizer has little to see. BOTH_SANITIZERS: it does the same
-# under both. Of the first `check` has the build with AddressSanitizer, of the second those with both, and the night has the others.
+# apiary_add_test(name SOURCES … [LIBRARIES …] [ALONE] [ONE_THREAD | MEMORY | BOTH_SANITIZERS]): a GoogleTest program, deterministic.
+# ALONE: each source is compiled alone. ONE_THREAD: its tests start no thread, so that ThreadSanitizer has little to see; MEMORY: what
+# becomes of blocks is their subject, and other tests have the races. BOTH_SANITIZERS: it does the same under both. Of the first two
+# `check` has the build with AddressSanitizer, of the third those with both, and the night has the others.
 function(apiary_add_test name)
-  cmake_parse_arguments(arg "ALONE;ONE_THREAD;BOTH_SANITIZERS" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "ALONE;ONE_THREAD;MEMORY;BOTH_SANITIZERS" "" "SOURCES;LIBRARIES" ${ARGN})
   set(moved FALSE)
-  if((arg_ONE_THREAD AND NOT APIARY_SANITIZE MATCHES "^address") OR (arg_BOTH_SANITIZERS AND NOT APIARY_SANITIZE))
+  if(((arg_ONE_THREAD OR arg_MEMORY) AND NOT APIARY_SANITIZE MATCHES "^address") OR (arg_BOTH_SANITIZERS AND NOT APIARY_SANITIZE))
     set(moved TRUE)
   endif()
   apiary_is_left_out(left_out ${moved})

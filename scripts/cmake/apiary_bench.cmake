@@ -4,7 +4,7 @@
 # behind bench/contract/CLI.md. COUNT_ALLOCATIONS fills the column `allocs`; only for a runtime that
 # allocates by operator new.
 function(apiary_add_subject name)
-  cmake_parse_arguments(arg "COUNT_ALLOCATIONS" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "COUNT_ALLOCATIONS;ALL_SCENARIOS" "" "SOURCES;LIBRARIES" ${ARGN})
   set(target subject_${name})
   set(counting off)
   if(arg_COUNT_ALLOCATIONS)
@@ -20,6 +20,10 @@ function(apiary_add_subject name)
   target_link_libraries(${target} PRIVATE
     apiary::apiary apiary::bench_harness
     $<TARGET_NAME_IF_EXISTS:apiary_warnings> $<TARGET_NAME_IF_EXISTS:apiary_sanitizers> ${arg_LIBRARIES})
+  if(arg_ALL_SCENARIOS)  # in this tree
+    apiary_begins_with(${target} apiary_subject_front)
+    set_source_files_properties(${APIARY_BENCH_DIR}/apiary/bench/allocation_count_${counting}.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+  endif()
   apiary_register(subjects ${target})
   if(APIARY_TESTS)
     apiary_smoke_test(${target}

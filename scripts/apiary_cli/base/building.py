@@ -77,7 +77,8 @@ def build(preset: str, jobs: int | None = None, only: str | None = None, names: 
             configure(preset)
         targets = repo.preset_targets(preset)
         kinds = [only] if only else [] if targets else repo.KINDS
-        wanted = [path for kind in kinds for path in repo.manifest(preset, kind) if not names or path.name in names]
+        aside = [] if only else repo.manifest(preset, "aside")  # in no build of everything
+        wanted = [path for kind in kinds for path in repo.manifest(preset, kind) if path not in aside and (not names or path.name in names)]
         sources.drop_differing(folder, wanted)
         targets = [path.name for path in wanted] if only else targets
         command = ["cmake", "--build", str(folder), *(["--target", *targets] if targets else [])]

@@ -41,6 +41,7 @@ exit:    0 when every part passed, else 1"""
 
 PRESETS = ("ci", "asan-ubsan", "tsan", "model")
 PARTS = ("python", *PRESETS, "rust", "gate")
+RUST_NIGHT = "rust-night"
 BASELINE = repo.RESULTS / "baseline"
 SHIPPED = ("--", "impl", ":(exclude)*.md", ":(exclude)*_test.cpp")
 CTEST_LINE = re.compile(r"^\s*(\d+)/(\d+) Test +#\d+: (\S+)")
@@ -128,15 +129,16 @@ def run_preset(name: str) -> tuple[bool, list[str], list[str]]:
     return passed, closing_lines(text, CTEST_CLOSING), [] if passed else failures.of_ctest(text)
 
 
-def run_rust() -> tuple[bool, list[str], list[str]]:
-    building.crate()
+def run_rust(by_night: bool = False) -> tuple[bool, list[str], list[str]]:
+    """The tests of the Rust twin; by night those that ask for a feature, which compile half of its libraries and itself anew."""
     with repo.locked("rust"), Progress("cargo test", 0) as progress:
-        tested, files = repo.RUST / "target" / "tested", building.rust_files("tests")
+        tested, files = repo.RUST / "target" / f"tested{'_by_night' * by_night}", building.rust_files("tests")
         building.touch_differing([tested], files)
         closing, passed, text = [], True, ""
         # The library's tests, and the files of tests, not the programs: those have none, and would be built twice. The tests of a
         # feature have its name, and stand in files that ask for it; Tokio's are of the Tokio that is raced.
-        for words in (["--lib", "--test", "*"], *(["--features", name, *tests_of(name), name] for name in building.crate().get("features", {}))):
+        asking = [["--features", name, *tests_of(name), name] for name in building.crate().get("features", {})]
+        for words in asking if by_night else [["--lib", "--test", "*"]]:
             done = building.cargo(progress, "test", "--profile", "checked", *words)
             lines, text = closing_lines(done.out, CARGO_CLOSING), done.out
             closing += lines
@@ -244,7 +246,7 @@ def run_part(name: str) -> Part:
 def tried(name: str) -> Part:
     started = time.monotonic()
     heading(f"check {name}")
-    work = {"rust": run_rust, "python": run_python, "gate": lambda: (*run_gate(), [])}.get(name, lambda: run_preset(name))
+    work = {"rust": run_rust, RUST_NIGHT: lambda: run_rust(by_night=True), "python": run_python, "gate": lambda: (*run_gate(), [])}.get(name, lambda: run_preset(name))
     found, fault = attempt(work)
     if fault:
         cause = f": {failures.first_error(fault.cause.splitlines())}" if fault.cause else ""

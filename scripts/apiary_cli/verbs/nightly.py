@@ -57,8 +57,9 @@ ALL_TESTS_FROM, NIGHTLY_RACE_FROM, QUICK_RACE_FROM = 25 * 60.0, 25 * 60.0, 90.0
 OUTSIDE_FROM, SUITES_FROM = 60 * 60.0, 3 * 60 * 60.0
 LEAST_REST = 40.0
 # check leaves to the night: the unit tests at -O2, most of them without a sanitizer; second subjects of a source; examples and packages under
-# sanitizers; tests of one thread under ThreadSanitizer. They run last, since building them may take longer than the budget.
-MOVED = ("ci-night", "asan-ubsan-night", "tsan-night")
+# sanitizers; tests of one thread or of memory under ThreadSanitizer; what takes the whole package in; the Rust twin's features. They
+# run last, since building them may take longer than the budget.
+MOVED = ("ci-night", "asan-ubsan-night", "tsan-night", "model-night", check.RUST_NIGHT)
 ECHO_PRESET, ECHO_SECONDS, TOO_FEW_DESCRIPTORS = "tsan-night", 60.0, 77
 FOLDER = repo.BUILD / "nightly"
 SPEED_TAKES, SPEED_ROUNDS = 3 * 60.0, "21"
@@ -250,6 +251,13 @@ def guarded(name: str, work: Callable[[], Part | list[Part]], fits: bool = True,
     return [part]
 
 
+def built_whole(preset: str) -> None:
+    """With the stress programs that a build of everything leaves aside."""
+    building.build(preset)
+    if repo.manifest(preset, "aside"):
+        building.build(preset, only="stress")
+
+
 def build_part(no_build: bool) -> Part:
     """Everything is built first, so that what is left of the budget is for running."""
     if no_build:
@@ -257,7 +265,7 @@ def build_part(no_build: bool) -> Part:
     cases = []
     for name in ("ci", "model", *stressing.PRESETS, "release", "rust"):
         started = time.monotonic()
-        _, fault = check.attempt(building.build_rust if name == "rust" else lambda: building.build(name))
+        _, fault = check.attempt(building.build_rust if name == "rust" else lambda: built_whole(name))
         cases.append(judged(name, fault, time.monotonic() - started, fault.text() if fault else ""))
     return Part("build", cases, lines=[f"{c.name}: {c.message.splitlines()[0]}" for c in cases if c.message])
 
@@ -314,7 +322,7 @@ def night(args: argparse.Namespace, budget: float, started: float) -> Iterator[t
     plan, unpaired = race_plan(left), left >= QUICK_RACE_FROM
     yield "race", lambda: raced("race", plan, time.monotonic() + left, args.workers, unpaired)
     yield ("moved", lambda: tests_of("moved", list(MOVED)), whole and not args.no_build,
-           f"build {' '.join(MOVED)}, then ctest --preset with each")
+           f"scripts/apiary build and ctest --preset, with each of: {' '.join(MOVED[:-1])}; cargo test --features actix")
     yield "echo", echo_part, whole
 
 
