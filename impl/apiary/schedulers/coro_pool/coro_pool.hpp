@@ -38,12 +38,16 @@
 #include <apiary/schedulers/coro_pool/core.hpp>
 #include <apiary/schedulers/coro_pool/when_all.hpp>
 #include <apiary/sync/processors.hpp>
+#include <apiary/workers/in_range.hpp>
 
 namespace apiary {
 
 struct co_config {
     unsigned workers = 0;                      // 1 … 280; 0: default_workers() (sync/processors.hpp)
     std::int64_t linger_ns = usual_linger_ns;  // how long a worker looks for work before it sleeps; 0: not at all
+    // After that: what all workers together may spend on looking on, a share of one processor, 0 to 1
+    // (workers/idle_spin.hpp).
+    double idle_cpu = 0;
     exception_handler on_exception = {};       // gets the exceptions of detached coroutines, on the worker
     // Optimisations; README.md says what each brings. linger_ns is another, and so is frame pooling (heap_frames).
     std::size_t batch = usual_batch;  // how many tasks a worker takes at once, for others to steal: 1 … 64
@@ -177,7 +181,8 @@ private:
     static worker_parameters parameters(const co_config& c) {
         return {.global_batch = c.stealing ? c.batch : 1,  // nobody could take the others of a batch
                 .steal_rounds = c.stealing ? 2U : 0U,
-                .looks_before_sleep = 0};
+                .looks_before_sleep = 0,
+                .idle_cpu = valid_idle_cpu("coro_pool", c.idle_cpu)};
     }
     // The first `workers` processors that this thread may use; default_workers() of them for 0. std::invalid_argument:
     // it may use fewer.

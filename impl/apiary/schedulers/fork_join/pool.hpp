@@ -26,6 +26,7 @@
 
 #include <apiary/schedulers/fork_join/core.hpp>
 #include <apiary/sync/processors.hpp>
+#include <apiary/workers/in_range.hpp>
 
 namespace apiary {
 
@@ -35,6 +36,9 @@ struct fork_join_config {
     unsigned workers = 0;
     unsigned callers = 0;                // seats, 0 … 64: how many threads at a time run their own calls, as workers
     std::int64_t linger_ns = 100'000;    // how long a worker looks for work before it sleeps; 0: it sleeps at once
+    // After that: what all workers together may spend on looking on, a share of one processor, 0 to 1
+    // (workers/idle_spin.hpp).
+    double idle_cpu = 0;
     std::size_t stack_reserve = 65'536;  // bytes: a fork that finds fewer left on its stack throws fork_too_deep
 };
 
@@ -45,7 +49,7 @@ class basic_fork_join_pool : public fork_core<Sync, Parts> {
 
 public:
     explicit basic_fork_join_pool(const fork_join_config& config = {})
-        : core(number_of(config), parameters(), checked(config).linger_ns, config.callers, config.stack_reserve) {
+        : core(number_of(config), parameters(config), checked(config).linger_ns, config.callers, config.stack_reserve) {
         start_all(
             threads_, core::workers(), [this](unsigned i) { threads_.start([this, i] { core::run_worker(i); }); },
             [this] { request_stop(); });
@@ -81,7 +85,10 @@ private:
     }
     // The contexts linger by themselves, and offers come from one worker at a time: the engine needs no patience of its
     // own.
-    static worker_parameters parameters() { return {.global_batch = 1, .looks_before_sleep = 0, .naps = 0}; }
+    static worker_parameters parameters(const fork_join_config& c) {
+        return {
+            .global_batch = 1, .looks_before_sleep = 0, .naps = 0, .idle_cpu = valid_idle_cpu("fork_join", c.idle_cpu)};
+    }
     void stop() {
         request_stop();
         threads_.join();

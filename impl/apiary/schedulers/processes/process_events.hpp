@@ -27,6 +27,7 @@
 #include <apiary/schedulers/processes/process_table.hpp>
 #include <apiary/workers/crew.hpp>
 #include <apiary/workers/front_end.hpp>
+#include <apiary/workers/in_range.hpp>
 
 namespace apiary {
 
@@ -90,7 +91,10 @@ protected:
     enum phase : std::uint8_t { running, cancelling, forcing };
 
     process_events(process_core<Sync>& core, const config_type& config)
-        : base(config.on_exception), config_(config), books_(config_.on_dead_letter), crew_(core, config.parameters) {
+        : base(config.on_exception),
+          config_(config),
+          books_(config_.on_dead_letter),
+          crew_(core, valid("processes", config.parameters)) {
         phase_.store(running, std::memory_order_relaxed);
     }
     ~process_events() = default;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <apiary/schedulers/task_graph/ready_board.hpp>
+#include <apiary/workers/in_range.hpp>
 
 namespace apiary {
 
@@ -16,6 +17,9 @@ struct task_graph_config {
     // submitter helps beside it. default_workers() (sync/processors.hpp) is how many can run at once, with the
     // control group's quota.
     std::vector<unsigned> workers = {1};
+    // What workers may spend on looking on before they sleep, all types together and each an equal part: a share of one
+    // processor, 0 to 1 (workers/idle_spin.hpp).
+    double idle_cpu = 0;
     bool submitter_helps = true;          // with tasks of type 0, while it waits
     std::size_t window = 16384;           // tasks that live; a power of two
     std::size_t dependencies = 65536;     // of all that live; a power of two, at most 131072
@@ -64,6 +68,7 @@ inline const task_graph_config& checked(const task_graph_config& c, unsigned max
             throw std::invalid_argument("task_graph: type " + std::to_string(type) + " has " +
                                         std::to_string(c.workers[type]) + " workers; a type can have 0 to " +
                                         std::to_string(max_workers) + ": have several types for more");
+    valid_idle_cpu("task_graph", c.idle_cpu);
     if (c.at_once == 0) throw std::invalid_argument("task_graph: at_once is 0; it must be 1 or more");
     return c;
 }

@@ -92,7 +92,8 @@ public:
     explicit basic_task_graph(const task_graph_config& config = {})
         : config_(checked(config, max_workers)), window_(sizes_of(config)), heap_(new_heap(window_.ring().size())) {
         for (std::size_t type = 0; type != config_.workers.size(); ++type) {
-            crew_type& crew = crews_.emplace_back(*this, worker_parameters{});
+            crew_type& crew = crews_.emplace_back(
+                *this, worker_parameters{.idle_cpu = config_.idle_cpu / static_cast<double>(config_.workers.size())});
             // The first worker of type 0 is the submitter's: it has no thread of its own.
             const unsigned all = config_.workers[type] + (type == 0 ? 1 : 0);
             auto* const desk = config_.policy == ready_policy::locality

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -333,6 +334,9 @@ TEST(coro_logic, takes_numbers_up_to_what_it_says_and_none_beyond) {
     EXPECT_NO_THROW(coro_pool({.workers = 1, .linger_ns = 10'000'000}));
     EXPECT_THROW(coro_pool({.workers = 1, .linger_ns = 10'000'001}), std::invalid_argument);
     EXPECT_THROW(coro_pool({.workers = 1, .linger_ns = -1}), std::invalid_argument);
+    EXPECT_NO_THROW(coro_pool({.workers = 1, .idle_cpu = 1}));
+    for (const double share : {-0.01, 1.01, std::numeric_limits<double>::quiet_NaN()})
+        EXPECT_THROW(coro_pool({.workers = 1, .idle_cpu = share}), std::invalid_argument) << share;
     EXPECT_NO_THROW(coro_pool({.workers = 1, .batch = apiary::worker_parameters::max_batch}));
     const unsigned most = apiary::co_core<apiary::real_sync>::crew_type::max_workers;
     EXPECT_EQ(coro_pool({.workers = most}).workers(), most);

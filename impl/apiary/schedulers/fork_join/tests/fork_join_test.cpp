@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -233,6 +234,9 @@ TEST(fork_join_pool, refuses_impossible_numbers) {
     EXPECT_THROW(fork_join_pool({.workers = 281}), std::invalid_argument);
     EXPECT_THROW(fork_join_pool({.linger_ns = -1}), std::invalid_argument);
     EXPECT_THROW(fork_join_pool({.linger_ns = 10'000'001}), std::invalid_argument);
+    for (const double share : {-0.01, 1.01, std::numeric_limits<double>::quiet_NaN()})
+        EXPECT_THROW(fork_join_pool({.workers = 1, .idle_cpu = share}), std::invalid_argument) << share;
+    EXPECT_EQ(fork_join_pool({.workers = 2, .linger_ns = 0, .idle_cpu = 1}).run([] { return 5; }), 5);
     EXPECT_EQ(fork_join_pool({.workers = 1, .linger_ns = 10'000'000}).workers(), 1U);
     EXPECT_EQ(fork_join_pool({.workers = 280}).workers(), 280U);
     EXPECT_GE(fork_join_pool().workers(), 1U) << "as many as there are processors";

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -724,6 +725,8 @@ TEST(processes, count_the_sleeps_of_their_workers) {
 TEST(processes, refuses_impossible_numbers) {
     EXPECT_THROW(processes({.workers = 281}), std::invalid_argument);
     EXPECT_THROW(processes({.workers = 1, .stop_ns = -1}), std::invalid_argument);
+    for (const double share : {-0.01, 1.01, std::numeric_limits<double>::quiet_NaN()})
+        EXPECT_THROW(processes({.workers = 1, .parameters = {.idle_cpu = share}}), std::invalid_argument) << share;
     EXPECT_THROW(processes({.workers = 1, .force_ns = -1}), std::invalid_argument);
     EXPECT_NO_THROW(processes({.workers = 1, .stop_ns = 0, .force_ns = 0}));
     EXPECT_THROW(processes({.workers = 1, .handlers = {{processes::sleep_command, [](auto&, process_command&&) {}}}}),

@@ -283,6 +283,11 @@ std::string refusal_of(const task_graph_config& config) {
     }
 }
 
+TEST(task_graph, takes_a_share_of_a_processor_for_looking_on_and_nothing_else) {
+    EXPECT_EQ(refusal_of({.workers = {1, 1}, .idle_cpu = 1}), "");
+    EXPECT_EQ(refusal_of({.idle_cpu = 1.5}), "task_graph: idle_cpu is 1.5; it can be 0 to 1");
+}
+
 TEST(task_graph, refuses_a_window_that_would_grow_to_less) {
     EXPECT_EQ(refusal_of({.window = 16, .window_most = 8}),
               "task_graph: window_most is 8; it must be a power of two, from window, which is 16, to 2147483648");
