@@ -4,7 +4,7 @@
 // a cancel takes it out at once: no cancelled timer stays until its deadline.
 //
 // When to use it. For the timers of one thread. When not: to cancel from another thread (send the owner a message), nor
-// for very many timers that are nearly always cancelled (a timing wheel does that cheaper).
+// for thousands of timers that are nearly always cancelled (timer_wheel.hpp).
 //
 // Threads.  size, next_deadline: any thread. Each number may be a moment old, and the two need not be of the same
 //           moment. All other functions, cancel included: the owner.
@@ -69,6 +69,12 @@ public:
         sift_up(heap_.size() - 1);
         publish();
         return {s, slots_[s].generation};
+    }
+
+    // Room for so many timers at once: adds up to that number allocate nothing. Throws std::bad_alloc.
+    void reserve(std::size_t timers) {
+        if (heap_.capacity() < timers) heap_.reserve(timers + heap_.capacity());
+        if (slots_.capacity() < timers) slots_.reserve(timers + slots_.capacity());
     }
 
     // The earliest timer that is due at `now_ns`, or null.

@@ -1,4 +1,4 @@
-// delayed: a callable that waits in a timer heap, and the handle that cancels it.
+// delayed: a callable that waits among a worker's timers, and the handle that cancels it.
 //
 // When to use it. For timeouts, most of which are cancelled. When not: for a periodic task, which posts its own
 // successor.
@@ -11,8 +11,8 @@
 //       Only this thread touches the callable, and destroys it.
 //   I2  The block lives until the task and the handle have both let go of it.
 //
-// A cancel frees the callable at once. The empty task stays in the heap until its deadline, or until the worker's next
-// sweep (io_sources::keep_timer), which comes before the heap holds twice as many timers as the last sweep left.
+// A cancel frees the callable at once. The empty task stays in the wheel until its deadline, or until the worker's
+// next sweep (io_sources::keep_timer), which comes before the wheel holds twice as many timers as the last sweep left.
 //
 // Synchronisation
 //   S1  release_one: fetch_sub (acq_rel) by the first owner that lets go -> fetch_sub (acq_rel) by the last one, which

@@ -37,7 +37,7 @@
 #include <apiary/queues/mpsc_inbox.hpp>
 #include <apiary/schedulers/hive/delayed.hpp>
 #include <apiary/tasks/task.hpp>
-#include <apiary/timers/timer_heap.hpp>
+#include <apiary/timers/timer_wheel.hpp>
 
 namespace apiary {
 
@@ -167,9 +167,9 @@ private:
         if (inbox().push(t) == push_result::closed && !self().crew().post_to(main_id, t)) self().drop(t);
     }
 
-    // Cancelled timers stay in the heap. A sweep drops them when the heap has grown to twice the size that the last
-    // sweep left. So a sweep costs each timer a constant, and the heap holds at most twice as many timers as were
-    // live at once, or first_sweep.
+    // Cancelled timers stay in the wheel. A sweep drops them when it has grown to twice the size that the last sweep
+    // left. So a sweep costs each timer a constant, and the wheel holds at most twice as many timers as were live at
+    // once, or first_sweep.
     void keep_timer(task_type* t) {
         if (timers_.held() >= sweep_at_) {
             sync::reach("hive.swept_timers");
@@ -222,7 +222,7 @@ private:
     mailbox gone_{no_worker, nullptr};
     mailbox* own_mail_ = nullptr;
     fifo_list<task_type> private_;
-    timer_heap<task_type, sync> timers_;
+    timer_wheel<task_type, sync> timers_;
     std::size_t sweep_at_ = first_sweep;
     typename sync::template atomic<mailbox*> mail_;  // S1; other threads read it
 };

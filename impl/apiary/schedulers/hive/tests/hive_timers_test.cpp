@@ -44,6 +44,29 @@ TEST_P(hive_of, timers_are_never_early) {
     EXPECT_EQ(early, 0);
 }
 
+// More than a few, so that most lie in the wheel, and move from list to list until they are due.
+TEST_P(hive_of, thousands_of_timers_are_never_early_and_the_cancelled_ones_never_run) {
+    running_hive r({.io_workers = GetParam()});
+    std::atomic<int> fired{0}, early{0}, cancelled{0};
+    std::vector<apiary::delayed_handle<>> far;
+    for (int i = 0; i < 2000; ++i) {
+        const auto delay = std::chrono::microseconds(37 * (i % 1000));
+        const auto due = std::chrono::steady_clock::now() + delay;
+        ASSERT_TRUE(r.h.post_delayed(
+            [&, due] {
+                if (std::chrono::steady_clock::now() < due) ++early;
+                ++fired;
+            },
+            delay));
+        far.push_back(r.h.post_delayed([] { FAIL() << "an hour has passed"; }, 1h + delay));
+    }
+    for (auto& handle : far) cancelled += handle.cancel() ? 1 : 0;
+    wait_for(fired, 2000);
+    EXPECT_EQ(early, 0);
+    EXPECT_EQ(cancelled, 2000);
+    EXPECT_EQ(r.stop().cancelled, 2000U);
+}
+
 TEST_P(hive_of, a_cancelled_timer_never_runs_and_frees_what_it_held_at_once) {
     running_hive r({.io_workers = GetParam()});
     auto token = std::make_shared<int>(0);

@@ -1,0 +1,201 @@
+// The timer wheel with clocks of the test's own that creep, jump and go back: a long run against a list that is sorted
+// at every step, and what the heap alone has not: moves from list to list, and deadlines that are told too early.
+#include <apiary/timers/clock.hpp>
+#include <apiary/timers/timer_wheel.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace timer_wheel_test {
+namespace {
+
+using apiary::timer_handle;
+
+struct node {
+    std::int64_t deadline_ns = 0;
+    int id = 0;
+};
+template <std::size_t Few>
+using wheel_of = apiary::timer_wheel<node, apiary::real_sync, Few>;
+using wheel = wheel_of<0>;  // each timer that is not near lies in a list
+constexpr std::int64_t second = 1'000'000'000, day = 86'400 * second;
+
+// The reference: all timers, in order of (deadline, arrival).
+class sorted_list {
+public:
+    struct pending {
+        node* what;
+        timer_handle handle;
+    };
+    void add(node* n, timer_handle h) {
+        const auto at = std::upper_bound(all_.begin(), all_.end(), n->deadline_ns,
+                                         [](std::int64_t d, const pending& p) { return d < p.what->deadline_ns; });
+        all_.insert(at, {n, h});
+    }
+    void remove(const node* n) {
+        std::erase_if(all_, [n](const pending& p) { return p.what == n; });
+    }
+    node* earliest() const { return all_.empty() ? nullptr : all_.front().what; }
+    std::int64_t next() const { return all_.empty() ? wheel::never : all_.front().what->deadline_ns; }
+    pending any(std::size_t i) const { return all_[i % all_.size()]; }
+    std::size_t size() const { return all_.size(); }
+
+private:
+    std::vector<pending> all_;
+};
+
+// Delays of every magnitude, and the ends of the clock.
+std::int64_t some_delay(std::mt19937_64& from) {
+    const unsigned bits = static_cast<unsigned>(from() % 48);
+    const auto delay = static_cast<std::int64_t>(from() & ((std::uint64_t{1} << bits) - 1));
+    return from() % 4 == 0 ? delay & ~std::int64_t{0xff'ffff} : delay;  // many equal ones, and first ticks of lists
+}
+
+template <std::size_t Few>
+void does_what_a_sorted_list_does() {
+    for (unsigned seed = 1; seed <= 30; ++seed) {
+        std::mt19937_64 generator(seed);
+        const auto below = [&generator](std::uint64_t n) { return generator() % n; };
+        wheel_of<Few> w;
+        sorted_list reference;
+        std::vector<std::unique_ptr<node>> nodes;
+        std::vector<timer_handle> gone;
+        std::int64_t now = seed % 3 == 0 ? 0 : static_cast<std::int64_t>(below(1ULL << 50));
+        for (int step = 0; step < 1500; ++step) {
+            switch (below(9)) {
+                case 0:
+                case 1:
+                case 2: {
+                    std::int64_t deadline = now + some_delay(generator);
+                    if (below(50) == 0) deadline = wheel::never - static_cast<std::int64_t>(below(2));
+                    if (below(50) == 0) deadline = -static_cast<std::int64_t>(below(3));
+                    nodes.push_back(std::make_unique<node>(node{deadline, step}));
+                    reference.add(nodes.back().get(), w.add(nodes.back().get()));
+                    break;
+                }
+                case 3:
+                    if (reference.size() != 0) {
+                        const auto [n, handle] = reference.any(below(1000));
+                        ASSERT_EQ(w.cancel(handle), n);
+                        ASSERT_EQ(w.cancel(handle), nullptr) << "twice";
+                        reference.remove(n);
+                        gone.push_back(handle);
+                    }
+                    break;
+                case 4:
+                    if (!gone.empty()) {
+                        ASSERT_EQ(w.cancel(gone[below(gone.size())]), nullptr);
+                    }
+                    break;
+                case 5:  // it creeps, jumps, goes to the very next deadline, or back
+                    if (below(3) == 0) now += some_delay(generator) / 16;
+                    if (below(3) == 0 && reference.next() < wheel::never - 1) now = std::max(now, reference.next());
+                    if (below(20) == 0) now -= std::min(now, some_delay(generator));
+                    break;
+                case 6:
+                    if (below(20) == 0) {
+                        const int rest = static_cast<int>(below(5));
+                        const auto leaves = [rest](const node& n) { return n.id % 5 == rest; };
+                        w.remove_if(leaves, [&](node* n) {
+                            ASSERT_TRUE(leaves(*n));
+                            reference.remove(n);
+                        });
+                    }
+                    break;
+                case 7:
+                    if (below(10) == 0) {
+                        node* const expected = reference.earliest();
+                        ASSERT_EQ(w.pop(), expected) << "seed " << seed << ", step " << step;
+                        if (expected != nullptr) reference.remove(expected);
+                    }
+                    break;
+                default: {
+                    const bool due = reference.next() <= now && reference.next() != wheel::never;
+                    node* const expected = due ? reference.earliest() : nullptr;
+                    ASSERT_EQ(w.pop_due(now), expected) << "seed " << seed << ", step " << step;
+                    if (due) reference.remove(expected);
+                    if (!due && reference.next() != wheel::never) {
+                        ASSERT_GT(w.next_deadline(), now) << "the owner would not sleep";
+                    }
+                }
+            }
+            ASSERT_EQ(w.size(), reference.size());
+            ASSERT_EQ(w.held(), reference.size());
+            ASSERT_LE(w.next_deadline(), reference.next());
+            ASSERT_EQ(w.next_deadline() == wheel::never, reference.next() == wheel::never);
+        }
+        while (node* n = w.pop()) {
+            ASSERT_EQ(n, reference.earliest());
+            reference.remove(n);
+        }
+        EXPECT_EQ(reference.size(), 0U);
+        EXPECT_TRUE(w.empty());
+    }
+}
+TEST(timer_wheel, does_what_a_sorted_list_does_over_many_random_steps) {
+    does_what_a_sorted_list_does<0>();
+    does_what_a_sorted_list_does<12>();
+}
+
+// What an owner does: it sleeps until next_deadline, and looks.
+TEST(timer_wheel, wakes_its_owner_a_few_times_for_a_timer_that_is_far_away_and_gives_it_on_time) {
+    for (const std::int64_t delay : {std::int64_t{3}, 20 * second / 1000, 5 * second, 30 * day, 400 * day}) {
+        wheel w;
+        const std::int64_t start = 123'456'789'012'345;
+        EXPECT_EQ(w.pop_due(start), nullptr);
+        node n{start + delay, 0};
+        (void)w.add(&n);
+        int wakes = 0;
+        std::int64_t now = start;
+        for (node* got = nullptr; got == nullptr; ++wakes) {
+            EXPECT_GT(w.next_deadline(), now);
+            now = w.next_deadline();
+            got = w.pop_due(now);
+        }
+        EXPECT_EQ(now, n.deadline_ns);
+        EXPECT_LE(wakes, 9);
+    }
+}
+
+TEST(timer_wheel, keeps_few_timers_in_the_heap_whose_next_deadline_is_exact) {
+    wheel_of<256> w;
+    std::vector<node> nodes(300);
+    for (int i = 0; i != 256; ++i) {
+        nodes[static_cast<std::size_t>(i)] = {(1000 - i) * second, i};
+        (void)w.add(&nodes[static_cast<std::size_t>(i)]);
+        EXPECT_EQ(w.next_deadline(), (1000 - i) * second);
+    }
+    nodes[256] = {day, 256};
+    const timer_handle one_more = w.add(&nodes[256]);
+    EXPECT_EQ(w.next_deadline(), 745 * second);
+    nodes[257] = {700 * second, 257};
+    (void)w.add(&nodes[257]);
+    EXPECT_LE(w.next_deadline(), 700 * second) << "in a list: told too early";
+    EXPECT_EQ(w.cancel(one_more), &nodes[256]);
+    EXPECT_EQ(w.pop(), &nodes[257]);
+    EXPECT_EQ(w.pop(), &nodes[255]);
+}
+
+TEST(timer_wheel, gives_back_a_timer_for_never_only_when_it_is_asked_for_any) {
+    wheel w;
+    node never{wheel::never, 0}, last{wheel::never - 1, 1};
+    (void)w.add(&never);
+    EXPECT_EQ(w.next_deadline(), wheel::never);
+    (void)w.add(&last);
+    EXPECT_EQ(w.pop_due(wheel::never), &last);
+    EXPECT_EQ(w.pop_due(wheel::never), nullptr);
+    EXPECT_EQ(w.next_deadline(), wheel::never);
+    EXPECT_EQ(w.pop(), &never);
+    EXPECT_EQ(w.pop(), nullptr);
+    EXPECT_EQ(w.cancel({}), nullptr);
+    EXPECT_EQ(w.cancel({UINT32_MAX, 1}), nullptr);
+}
+
+}  // namespace
+}  // namespace timer_wheel_test
