@@ -137,10 +137,11 @@ endfunction()
 # apiary_add_test(name SOURCES … [LIBRARIES …] [ALONE] [ONE_THREAD]): a GoogleTest program, deterministic. ALONE: each source is
 # compiled alone. ONE_THREAD: its tests start no thread, so that ThreadSanitizer has little to see. BOTH_SANITIZERS: it does the same
 # under both. Of the first `check` has the build with AddressSanitizer, of the second those with both, and the night has the others.
+# NIGHT: the night has all of it.
 function(apiary_add_test name)
-  cmake_parse_arguments(arg "ALONE;ONE_THREAD;BOTH_SANITIZERS" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "ALONE;NIGHT;ONE_THREAD;BOTH_SANITIZERS" "" "SOURCES;LIBRARIES" ${ARGN})
   set(moved FALSE)
-  if((arg_ONE_THREAD AND NOT APIARY_SANITIZE MATCHES "^address") OR (arg_BOTH_SANITIZERS AND NOT APIARY_SANITIZE))
+  if(arg_NIGHT OR (arg_ONE_THREAD AND NOT APIARY_SANITIZE MATCHES "^address") OR (arg_BOTH_SANITIZERS AND NOT APIARY_SANITIZE))
     set(moved TRUE)
   endif()
   apiary_is_left_out(left_out ${moved})
