@@ -8,6 +8,7 @@
 #include "scenarios/fib.hpp"
 #include "scenarios/graph.hpp"
 #include "scenarios/latency_vs_load.hpp"
+#include "scenarios/loops.hpp"
 #include "scenarios/matmul.hpp"
 #include "scenarios/mixed_load.hpp"
 #include "scenarios/msg_crowds.hpp"
@@ -55,6 +56,11 @@ inline constexpr std::array scenarios_of{
     entry_of<nqueens, Runtime>(),
     entry_of<uts, Runtime>(),
     entry_of<matmul, Runtime>(),
+    entry_of<loop_empty, Runtime>(),
+    entry_of<loop_for, Runtime>(),
+    entry_of<loop_reduce, Runtime>(),
+    entry_of<loop_scan, Runtime>(),
+    entry_of<loop_sort, Runtime>(),
     entry_of<msg_ping_pong, Runtime>(),
     entry_of<msg_count, Runtime>(),
     entry_of<msg_ring, Runtime>(),

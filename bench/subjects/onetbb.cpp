@@ -8,13 +8,18 @@
 // column `allocs` stays empty.
 #include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/parallel_invoke.h>
+#include <oneapi/tbb/parallel_reduce.h>
+#include <oneapi/tbb/parallel_scan.h>
+#include <oneapi/tbb/parallel_sort.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 #include <oneapi/tbb/version.h>
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -85,6 +90,44 @@ public:
     template <class F, class G>
     static void fork_join(F&& f, G&& g) {
         tbb::parallel_invoke(std::forward<F>(f), std::forward<G>(g));
+    }
+
+    // Called in the arena, by the main thread.
+    struct loops {
+        using range = tbb::blocked_range<std::uint64_t>;
+
+        template <class Body>
+        static void for_each(std::uint64_t n, Body body) {
+            tbb::parallel_for(std::uint64_t{0}, n, body);
+        }
+        template <class Map>
+        static std::uint64_t reduce(std::uint64_t n, Map map) {
+            return tbb::parallel_reduce(
+                range(0, n), std::uint64_t{0},
+                [&map](const range& part, std::uint64_t sum) {
+                    for (std::uint64_t i = part.begin(); i != part.end(); ++i) sum += map(i);
+                    return sum;
+                },
+                std::plus<>());
+        }
+        static void scan(const std::uint64_t* in, std::uint64_t* out, std::uint64_t n) {
+            tbb::parallel_scan(
+                range(0, n), std::uint64_t{0},
+                [in, out](const range& part, std::uint64_t sum, bool final) {
+                    const std::uint64_t end = part.end();
+                    if (final)
+                        for (std::uint64_t i = part.begin(); i != end; ++i) out[i] = sum += in[i];
+                    else
+                        for (std::uint64_t i = part.begin(); i != end; ++i) sum += in[i];
+                    return sum;
+                },
+                std::plus<>());
+        }
+        static void sort(std::uint64_t* first, std::uint64_t n) { tbb::parallel_sort(first, first + n); }
+    };
+    template <class F>
+    void with_loops(F&& root) {
+        arena_.execute([&root] { root(loops()); });
     }
 
     // Each task is a node that counts its predecessors.

@@ -4,6 +4,9 @@
 // Only the threads of a region can create its tasks, so nothing can be posted from outside: fork-join, and graphs by
 // `depend`. The main thread is one of the N.
 #include <omp.h>
+#ifndef __clang__
+#include <parallel/algorithm>
+#endif
 
 #include <cstddef>
 #include <cstdint>
@@ -71,6 +74,50 @@ public:
 #pragma omp parallel num_threads(workers_)
 #pragma omp single
         build(all);
+    }
+
+    // For bodies that may differ in length: `guided` balances, and needs no number of its user.
+    struct loops {
+        int workers;
+
+        template <class Body>
+        void for_each(std::uint64_t n, Body body) const {
+#pragma omp parallel for num_threads(workers) schedule(guided)
+            for (std::uint64_t i = 0; i < n; ++i) body(i);
+        }
+        template <class Map>
+        std::uint64_t reduce(std::uint64_t n, Map map) const {
+            std::uint64_t sum = 0;
+#pragma omp parallel for num_threads(workers) schedule(guided) reduction(+ : sum)
+            for (std::uint64_t i = 0; i < n; ++i) sum += map(i);
+            return sum;
+        }
+// g++ 12 takes the copies of `sum` that it makes itself for uninitialised ones.
+#pragma GCC diagnostic push
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+        void scan(const std::uint64_t* in, std::uint64_t* out, std::uint64_t n) const {
+            std::uint64_t sum = 0;
+#pragma omp parallel for num_threads(workers) reduction(inscan, + : sum)
+            for (std::uint64_t i = 0; i < n; ++i) {
+                sum += in[i];
+#pragma omp scan inclusive(sum)
+                out[i] = sum;
+            }
+        }
+#pragma GCC diagnostic pop
+#ifndef __clang__
+        // OpenMP has no sort. libstdc++'s parallel mode has one, made of OpenMP.
+        void sort(std::uint64_t* first, std::uint64_t n) const {
+            omp_set_num_threads(workers);
+            __gnu_parallel::sort(first, first + n);
+        }
+#endif
+    };
+    template <class F>
+    void with_loops(F&& root) {
+        root(loops{workers_});
     }
 
     class scope {

@@ -293,6 +293,23 @@ class ForkJoin(Case):
                 self.assert_refused(param.partition("=")[2], scenario, param)
 
 
+class Loops(Case):
+    def test_each_loop_gives_the_right_answer(self) -> None:
+        for scenario, *params in (("loop_empty",), ("loop_for", "n=1000"), ("loop_for", "n=1", "iterations=1"),
+                                  ("loop_for", "n=1000", "lengths=pareto"), ("loop_reduce", "n=1000"),
+                                  ("loop_reduce", "n=999", "lengths=pareto"), ("loop_scan", "n=1"),
+                                  ("loop_scan", "n=10000"), ("loop_sort", "n=2"), ("loop_sort", "n=10000")):
+            if scenario in listed():
+                with self.subTest(scenario=scenario, params=params):
+                    words = [word for param in ("ops=3", *params) for word in ("--param", param)]
+                    self.run_ok(scenario, 3, *words, *ONE_BLOCK)
+        self.assert_refused("lengths", "loop_for", "lengths=normal")
+
+    def test_the_slow_down_stands_behind_each_loop(self) -> None:
+        row = self.run_ok("loop_empty", 7, "--param", "ops=7", *ONE_BLOCK, "--slowdown-ns", 2_000_000)
+        self.assertGreaterEqual(int(row["wall_ns"]), 7 * 2_000_000)
+
+
 class OpenLoops(Case):
     def loop(self, scenario: str, *params: str) -> dict[str, str]:
         plan = self.plan("".join(f"{i * 100_000}\n" for i in range(50)))
@@ -631,7 +648,7 @@ class Graphs(Case):
 
 
 CASES = {"post_throughput": PostThroughput, "post_latency": PostLatency, "timers": Timers, "blocks": Blocks,
-         "tokio": Tokio, "fork_join": ForkJoin, "messages": Messages, "graphs": Graphs,
+         "tokio": Tokio, "fork_join": ForkJoin, "loops": Loops, "messages": Messages, "graphs": Graphs,
          "open_loops": OpenLoops, "waking": Waking, "floors": Floors,
          "treaty": Treaty, "wrong": Wrong, "skip": Skip, "twice": Twice, "sleep": Sleep, "shift": Shift,
          "within": Within}

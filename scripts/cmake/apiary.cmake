@@ -134,14 +134,16 @@ function(apiary_is_left_out variable moved)
   endif()
 endfunction()
 
-# apiary_add_test(name SOURCES … [LIBRARIES …] [ALONE] [ONE_THREAD | MEMORY | BOTH_SANITIZERS]): a GoogleTest program, deterministic.
-# ALONE: each source is compiled alone. ONE_THREAD: its tests start no thread, so that ThreadSanitizer has little to see; MEMORY: what
-# becomes of blocks is their subject, and other tests have the races. BOTH_SANITIZERS: it does the same under both. Of the first two
-# `check` has the build with AddressSanitizer, of the third those with both, and the night has the others.
+# apiary_add_test(name SOURCES … [LIBRARIES …] [ALONE] [ONE_THREAD | MEMORY | BOTH_SANITIZERS | NIGHT]): a GoogleTest program,
+# deterministic. ALONE: each source is compiled alone. ONE_THREAD: its tests start no thread, so that ThreadSanitizer has little to see;
+# MEMORY: what becomes of blocks is their subject, and other tests have the races. BOTH_SANITIZERS: it does the same under both. Of the
+# first two `check` has the build with AddressSanitizer, of the third those with both, and the night has the others. NIGHT: the night
+# has all of it.
 function(apiary_add_test name)
-  cmake_parse_arguments(arg "ALONE;ONE_THREAD;MEMORY;BOTH_SANITIZERS" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "ALONE;NIGHT;ONE_THREAD;MEMORY;BOTH_SANITIZERS" "" "SOURCES;LIBRARIES" ${ARGN})
   set(moved FALSE)
-  if(((arg_ONE_THREAD OR arg_MEMORY) AND NOT APIARY_SANITIZE MATCHES "^address") OR (arg_BOTH_SANITIZERS AND NOT APIARY_SANITIZE))
+  if(arg_NIGHT OR ((arg_ONE_THREAD OR arg_MEMORY) AND NOT APIARY_SANITIZE MATCHES "^address")
+     OR (arg_BOTH_SANITIZERS AND NOT APIARY_SANITIZE))
     set(moved TRUE)
   endif()
   apiary_is_left_out(left_out ${moved})

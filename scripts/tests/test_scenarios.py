@@ -140,8 +140,15 @@ class Ours(unittest.TestCase):
     def test_fork_join_is_raced_by_those_that_have_it(self) -> None:
         plan = plans.plan("forkjoin")
         forked = {name for name, one in scenarios.SCENARIOS.items() if one.answer_first} - {"graph", "graph_again"}
+        forked -= {name for name in forked if name.startswith("loop_")}
         self.assertEqual({p.scenario.name for p in plan.points}, forked | {"steal_pressure"})
         self.assertLessEqual({"hive", "rayon", "tokio", "onetbb", "openmp", "libomp", "asio", "asio_awaitable", "go"}, set(plan.subjects))
+
+    def test_loops_are_raced_by_those_that_have_them(self) -> None:
+        plan = plans.plan("loops")
+        self.assertEqual({p.scenario.name for p in plan.points}, {name for name in scenarios.SCENARIOS if name.startswith("loop_")})
+        self.assertEqual({dict(p.params).get("lengths") for p in plan.points}, {None, "equal", "pareto"})
+        self.assertLessEqual({"fork_join", "onetbb", "std_par", "openmp", "libomp", "rayon"}, set(plan.subjects))
 
     def test_messages_are_raced_by_those_that_have_processes_at_one_worker_and_two(self) -> None:
         plan = plans.plan("messages")

@@ -6,6 +6,11 @@ const BOUNDARY: usize = 1 << 21;
 
 /// So many entries of `entry(at)`. Never freed. A system without huge pages is no error.
 pub fn leak<T>(entries: usize, entry: impl Fn(usize) -> T) -> &'static [T] {
+    leak_mut(entries, entry)
+}
+
+/// The same, to be written.
+pub fn leak_mut<T>(entries: usize, entry: impl Fn(usize) -> T) -> &'static mut [T] {
     let bytes = (entries * std::mem::size_of::<T>()).next_multiple_of(BOUNDARY).max(BOUNDARY);
     let layout = Layout::from_size_align(bytes, BOUNDARY).expect("a table fits the address space");
     // SAFETY: the size is not zero.
@@ -18,7 +23,7 @@ pub fn leak<T>(entries: usize, entry: impl Fn(usize) -> T) -> &'static [T] {
     unsafe {
         libc::madvise(place.cast(), bytes, libc::MADV_HUGEPAGE);
         (0..entries).for_each(|at| place.add(at).write(entry(at)));
-        std::slice::from_raw_parts(place, entries)
+        std::slice::from_raw_parts_mut(place, entries)
     }
 }
 

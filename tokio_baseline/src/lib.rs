@@ -16,6 +16,7 @@ pub mod host;
 pub mod huge_pages;
 pub mod ledger;
 pub mod letters;
+pub mod loops;
 pub mod messages;
 pub mod open_loop;
 pub mod plan;

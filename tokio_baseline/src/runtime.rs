@@ -102,6 +102,24 @@ pub trait ForkJoin: Start {
     fn post_product(&self, matrices: &'static Matrices, done: impl FnOnce() + Send + 'static);
 }
 
+/// A runtime that has loops over slices and indices.
+pub trait Looping: Start {
+    /// Calls `root` where loops begin, and waits for it.
+    fn with_loops(&self, root: impl FnOnce() + Send);
+
+    /// `body(i, &mut all[i])` for each entry.
+    fn for_each_of<T: Send>(all: &mut [T], body: impl Fn(usize, &mut T) + Send + Sync);
+
+    /// The sum of `map(i)` over i < n, wrapping.
+    fn reduce(n: usize, map: impl Fn(usize) -> u64 + Send + Sync) -> u64;
+
+    /// `out[i]` becomes the sum of the input up to `i`, wrapping.
+    fn scan(input: &[u64], out: &mut [u64]);
+
+    /// Ascending.
+    fn sort(all: &mut [u64]);
+}
+
 /// A runtime whose workers can be aimed at, or that can run once per worker.
 pub trait Targeted: 'static {
     /// Workers, each with a private queue of messages.

@@ -9,7 +9,7 @@
 treaty() ->
     string:lexemes("post_throughput post_latency timer_lateness targeted_throughput targeted_latency steal_pressure mixed_load "
         "latency_vs_load successor spawn_many_local spawn_many_remote_idle spawn_many_remote_busy1 spawn_many_remote_busy2 "
-        "ping_pong yield_many chained_spawn remote_spawn fib tree_sum skynet nqueens uts matmul graph graph_again wake_chain idle_cpu", " ").
+        "ping_pong yield_many chained_spawn remote_spawn fib tree_sum skynet nqueens uts matmul loop_empty loop_for loop_reduce loop_scan loop_sort graph graph_again wake_chain idle_cpu", " ").
 
 %% By a process as its last act. The operation's cells: the sum of the values, and how many processes are left.
 ended({Cells, Main, _} = O, Value) ->

@@ -18,7 +18,7 @@ import (
 // Everything the treaty names, so that what is missing here is `unsupported` and not unknown.
 const treaty = "post_throughput post_latency timer_lateness targeted_throughput targeted_latency steal_pressure mixed_load " +
 	"latency_vs_load successor spawn_many_local spawn_many_remote_idle spawn_many_remote_busy1 spawn_many_remote_busy2 " +
-	"ping_pong yield_many chained_spawn remote_spawn fib tree_sum skynet nqueens uts matmul msg_ping_pong msg_count msg_ring " +
+	"ping_pong yield_many chained_spawn remote_spawn fib tree_sum skynet nqueens uts matmul loop_empty loop_for loop_reduce loop_scan loop_sort msg_ping_pong msg_count msg_ring " +
 	"msg_create msg_throughput chameneos big bounded_buffer idle_processes restart_storm graph graph_again wake_chain idle_cpu"
 
 type param struct {

@@ -9,6 +9,11 @@ pub mod graph_again;
 pub mod idle_cpu;
 pub mod idle_processes;
 pub mod latency_vs_load;
+pub mod loop_empty;
+pub mod loop_for;
+pub mod loop_reduce;
+pub mod loop_scan;
+pub mod loop_sort;
 pub mod matmul;
 pub mod mixed_load;
 pub mod msg_count;
@@ -43,7 +48,7 @@ use std::marker::PhantomData;
 
 /// Every scenario of CLI.md that is for runtimes. A newcomer adds one file, a line above, a name here and below, and its
 /// name to those subjects that do not express everything.
-pub static SCENARIOS: [&Scenario; 36] = [
+pub static SCENARIOS: [&Scenario; 41] = [
     &post_throughput::SCENARIO,
     &post_latency::SCENARIO,
     &timer_lateness::SCENARIO,
@@ -67,6 +72,11 @@ pub static SCENARIOS: [&Scenario; 36] = [
     &nqueens::SCENARIO,
     &uts::SCENARIO,
     &matmul::SCENARIO,
+    &loop_empty::SCENARIO,
+    &loop_for::SCENARIO,
+    &loop_reduce::SCENARIO,
+    &loop_scan::SCENARIO,
+    &loop_sort::SCENARIO,
     &msg_ping_pong::SCENARIO,
     &msg_count::SCENARIO,
     &msg_ring::SCENARIO,
@@ -96,7 +106,7 @@ pub(crate) use expresses;
 pub struct Everything<R>(PhantomData<R>);
 
 impl<R: Asking + Computing + Delayed + ForkJoin + Messaging + Targeted + Yielding> Everything<R> {
-    /// Every scenario, measured on `R`.
+    /// Every scenario but the loops, which async runtimes do not have, measured on `R`.
     pub const LIST: &'static [Expressed] = expresses![R: post_throughput, post_latency, timer_lateness, targeted_throughput, targeted_latency, steal_pressure, mixed_load, latency_vs_load, successor, spawn_many_local, spawn_many_remote_idle, spawn_many_remote_busy1, spawn_many_remote_busy2, ping_pong, yield_many, chained_spawn, remote_spawn, fib, tree_sum, skynet, nqueens, uts, matmul, msg_ping_pong, msg_count, msg_ring, msg_create, msg_throughput, chameneos, big, bounded_buffer, idle_processes, graph, graph_again, wake_chain, idle_cpu];
 }
 

@@ -67,7 +67,8 @@ subject! {
             Rayon: post_throughput, post_latency, targeted_throughput, targeted_latency,
             steal_pressure by measure_by_halves, mixed_load,
             latency_vs_load, successor, spawn_many_local, spawn_many_remote_idle, ping_pong, chained_spawn,
-            remote_spawn, fib, tree_sum, skynet, nqueens, uts, matmul, graph, graph_again, wake_chain, idle_cpu,
+            remote_spawn, fib, tree_sum, skynet, nqueens, uts, matmul, loop_empty, loop_for, loop_reduce, loop_scan, loop_sort,
+            graph, graph_again, wake_chain, idle_cpu,
         ],
     }
 }

@@ -4,7 +4,8 @@ use crate::fork_join::by_join::{self, Joining};
 use crate::fork_join::forks::Fork;
 use crate::fork_join::matrices::Matrices;
 use crate::fork_join::tree::Tree;
-use crate::runtime::{Asking, Computing, ForkJoin, Message, Runtime, Start, Targeted, Workers};
+use crate::runtime::{Asking, Computing, ForkJoin, Looping, Message, Runtime, Start, Targeted, Workers};
+use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::hint::black_box;
 
@@ -81,6 +82,49 @@ impl ForkJoin for Rayon {
             by_join::multiply::<Self>(matrices, whole);
             done()
         })
+    }
+}
+
+impl Looping for Rayon {
+    fn with_loops(&self, root: impl FnOnce() + Send) {
+        self.tasks.install(root)
+    }
+
+    fn for_each_of<T: Send>(all: &mut [T], body: impl Fn(usize, &mut T) + Send + Sync) {
+        all.par_iter_mut().enumerate().for_each(|(i, x)| body(i, x))
+    }
+
+    fn reduce(n: usize, map: impl Fn(usize) -> u64 + Send + Sync) -> u64 {
+        (0..n).into_par_iter().map(map).reduce(|| 0, u64::wrapping_add)
+    }
+
+    /// rayon has no scan. What its users write: the sums of chunks, their prefixes, then each chunk from its own; one pass
+    /// where there is one worker.
+    fn scan(input: &[u64], out: &mut [u64]) {
+        let from = |before: u64, input: &[u64], out: &mut [u64]| {
+            input.iter().zip(out).fold(before, |sum, (x, y)| {
+                *y = sum.wrapping_add(*x);
+                *y
+            })
+        };
+        let workers = rayon::current_num_threads();
+        if workers == 1 {
+            from(0, input, out);
+            return;
+        }
+        let chunk = input.len().div_ceil(4 * workers).max(1);
+        let sum = |part: &[u64]| part.iter().fold(0, |sum: u64, &x| sum.wrapping_add(x));
+        let mut before: Vec<u64> = input.par_chunks(chunk).map(sum).collect();
+        let mut all = 0_u64;
+        before.iter_mut().for_each(|x| all = all.wrapping_add(std::mem::replace(x, all)));
+        let parts = input.par_chunks(chunk).zip(out.par_chunks_mut(chunk)).zip(before);
+        parts.for_each(|((input, out), before)| {
+            from(before, input, out);
+        })
+    }
+
+    fn sort(all: &mut [u64]) {
+        all.par_sort_unstable()
     }
 }
 

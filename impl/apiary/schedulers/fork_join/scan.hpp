@@ -9,15 +9,14 @@
 // Result.  Of the inclusive one out[i] = init ∘ first[0] ∘ … ∘ first[i]; of the exclusive one without first[i]. `init`
 //          need be no identity. `out` is the beginning of the input, or of a range that does not overlap with it.
 // How it divides. A worker goes through the range once, and looks between chunks whether a worker is hungry. If so, it
-// makes blocks of a window of what is left. It goes on with the first blocks, as before. Hungry workers combine later
-// ones without a write; then they do these once more, from their prefixes. A window fits the processors' caches, so
-// memory is read once. Without helpers there is one pass.
+// makes blocks of what is left. It goes on with the first blocks, as before. Hungry workers combine later ones, and
+// write nothing; then all do these once more, from their prefixes. Without helpers there is one pass.
 // Memory.  It allocates nothing. The stack holds a sum for each block.
 // Errors.  An exception of `combine`, or of a copy, ends the scan as it ends parallel_for.
 // Stop.    As in parallel_for. False: some outputs are missing.
 // After either, each output has its final value or the one before the call, unless an assignment threw there.
-// Range.   Random-access iterators whose distance fits 64 bits, outputs in memory (no std::vector<bool>). A range whose
-//          end lies before its beginning is empty.
+// Range.   Random-access iterators whose distance fits 64 bits; outputs in memory, so none of std::vector<bool>. A
+//          range whose end lies before its beginning is empty.
 // Tested by fork_join_scan_test.cpp.
 #pragma once
 
@@ -46,9 +45,7 @@ concept scannable_place =
 template <bool inclusive, class W, class In, class Out, class T, class Combine, class Course>
 class scanning {
     using number = std::ptrdiff_t;
-    static constexpr std::size_t bytes = sizeof(std::iter_value_t<In>);
-    static constexpr number longest = std::max<number>(1, 262'144 / bytes);                 // elements in a block
-    static constexpr std::size_t room = std::clamp<std::size_t>(4096 / sizeof(T), 3, 256);  // blocks of a window
+    static constexpr std::size_t room = std::clamp<std::size_t>(4096 / sizeof(T), 3, 256);  // for blocks
 
 public:
     scanning(In first, Out out, Combine& combine, Course& course)
@@ -62,8 +59,8 @@ public:
             if (course_.ended()) return false;
             const number left = n - done;
             if (left > chunk && w.asked()) {
-                const number block = std::min(std::max(left / blocks_of(w), chunk), longest);
-                window here(done, block, std::min(blocks_of(w), left / block));
+                const number block = std::max(left / blocks_of(w), chunk);
+                blocks here(done, block, std::min(blocks_of(w), left / block));
                 if (!in_blocks(w, here, prefix)) return false;
                 done += here.size();
             } else {
@@ -76,23 +73,23 @@ public:
     }
 
 private:
-    // One more than a pass has workers, as the first pass leaves the last block out; several for each, as a block that
-    // is written takes longer than one that is not.
-    static number blocks_of(W& w) { return std::min<number>(4 * w.pool().lists() + 1, room); }
+    // Many for each worker: a block that is written takes longer than one that is not, and the owner goes on to the
+    // first one that another worker has combined.
+    static number blocks_of(W& w) { return std::min<number>(16 * w.pool().lists() + 1, room); }
 
-    // What it is known of each block: what all up to its end come to, or it alone.
-    struct window {
-        number from, block, blocks;
+    // Equal blocks, and what is known of each: what all up to its end come to, or it alone.
+    struct blocks {
+        number from, block, count;
         std::optional<T> sums[room];
         bool written[room] = {};
 
-        window(number at, number length, number count) : from(at), block(length), blocks(count) {}
-        number size() const { return block * blocks; }
+        blocks(number at, number length, number n) : from(at), block(length), count(n) {}
+        number size() const { return block * count; }
         number begin(number b) const { return from + b * block; }
     };
 
-    bool in_blocks(W& w, window& here, std::optional<T>& prefix) {
-        const number last = here.blocks - 1;
+    bool in_blocks(W& w, blocks& here, std::optional<T>& prefix) {
+        const number last = here.count - 1;
         if (!first_pass(w, here, 0, last, &prefix)) return false;
         for (number b = 0; b != last; ++b) {
             if (here.written[b]) {
@@ -103,13 +100,13 @@ private:
             }
         }
         here.sums[last] = std::move(prefix);
-        if (!second_pass(w, here, 0, here.blocks)) return false;
+        if (!second_pass(w, here, 0, here.count)) return false;
         prefix = std::move(here.sums[last]);
         return true;
     }
 
     // Blocks [b, end). `prefix`: what comes before b, if it is known.
-    bool first_pass(W& w, window& here, number b, number end, const std::optional<T>* prefix) {
+    bool first_pass(W& w, blocks& here, number b, number end, const std::optional<T>* prefix) {
         for (; b != end; ++b) {
             if (course_.ended()) return false;
             if (end - b > 1 && w.asked()) {
@@ -136,7 +133,7 @@ private:
         return true;
     }
     // The blocks that are not written: the last one first, since the others are in the caches of those that read them.
-    bool second_pass(W& w, window& here, number i, number end) {
+    bool second_pass(W& w, blocks& here, number i, number end) {
         for (; i != end; ++i) {
             if (course_.ended()) return false;
             if (end - i > 1 && w.asked()) {
@@ -147,7 +144,7 @@ private:
                 const auto [x, y] = fork_join(w, half(i, middle), half(middle, end));
                 return x && y;
             }
-            const number b = (i + here.blocks - 1) % here.blocks;
+            const number b = (i + here.count - 1) % here.count;
             if (!here.written[b]) here.sums[b] = through(here.begin(b), here.begin(b + 1), *std::move(here.sums[b]));
         }
         return true;

@@ -92,7 +92,7 @@ bool sort_by(fork_join_pool& pool, std::vector<T>& all, const comparison<T>& les
 template <class T>
 void sorts_as_std_does() {
     fork_join_pool alone({.workers = 1}), pool({.workers = 3});
-    for (const std::size_t n : {0U, 1U, 2U, 3U, 16U, 17U, 24U, 25U, 100U, 1023U, 5000U, 100'000U})
+    for (const std::size_t n : {0U, 1U, 2U, 3U, 16U, 17U, 24U, 25U, 100U, 1023U, 50'000U})
         for (const std::uint64_t below : {std::uint64_t{1}, std::uint64_t{7}, std::uint64_t{1} << 40}) {
             const auto keys = random_numbers(n, below, n + below);
             for (fork_join_pool* p : {&alone, &pool}) {
@@ -140,7 +140,7 @@ TEST(parallel_sort, takes_n_log_n_comparisons_of_any_pattern) {
         if (worth[b] == n) candidate = b;
         return worth[a] < worth[b];
     });
-    EXPECT_LT(compared, 100 * n);
+    EXPECT_LT(compared, 60 * n);
     EXPECT_TRUE(std::is_sorted(all.begin(), all.end(), [&](auto a, auto b) { return worth[a] < worth[b]; }));
 }
 
@@ -213,7 +213,7 @@ void keeps_all_when_it_throws(std::size_t n, bool in_moves) {
 }
 TEST(parallel_sort, loses_nothing_when_a_comparison_throws) {
     keeps_all_when_it_throws<std::uint64_t>(20, false);
-    keeps_all_when_it_throws<std::uint64_t>(20'000, false);
+    keeps_all_when_it_throws<std::uint64_t>(8000, false);
     keeps_all_when_it_throws<heavy>(3000, false);
 }
 TEST(parallel_sort, loses_nothing_when_a_move_throws) {
@@ -277,10 +277,10 @@ TEST(parallel_sort, stays_in_its_range_whatever_the_comparison_says) {
 }
 
 TEST(parallel_sort, begins_no_step_after_a_stop) {
-    const auto keys = random_numbers(100'000, UINT64_MAX);
+    const auto keys = random_numbers(60'000, UINT64_MAX);
     for (const unsigned workers : {1U, 3U}) {
         fork_join_pool pool({.workers = workers});
-        for (const std::uint64_t at : {0U, 1U, 1000U, 60'000U, 300'000U}) {
+        for (const std::uint64_t at : {0U, 1U, 1000U, 50'000U, 200'000U}) {
             auto all = keys;
             std::stop_source stop;
             if (at == 0) stop.request_stop();
@@ -306,14 +306,12 @@ TEST(parallel_sort, of_one_element_or_none_is_whole_beside_a_stop) {
     EXPECT_TRUE(sort_by(pool, one, below_it, stop.get_token()));
 }
 
-TEST(parallel_sort, throws_whole_where_no_stack_is_left) {
+TEST(parallel_sort, loses_nothing_where_no_stack_is_left) {
+    if (!apiary::stacks_have_bounds) GTEST_SKIP() << "AddressSanitizer";
     fork_join_pool pool({.workers = 1, .stack_reserve = std::size_t{1} << 40});
     const auto keys = random_numbers(5000, 5000);
     auto all = keys;
-    try {
-        sort_by(pool, all, below_it);
-    } catch (const apiary::fork_too_deep&) {
-    }
+    EXPECT_THROW(sort_by(pool, all, below_it), apiary::fork_too_deep);
     EXPECT_EQ(sorted(all), sorted(keys));
 }
 

@@ -1,0 +1,292 @@
+// loop_empty, loop_for, loop_reduce, loop_scan, loop_sort: loops over indices and arrays, by the runtime's own calls.
+//
+// A poor result means. loop_empty: beginning and ending a loop is dear (a wake, a broadcast, a barrier). loop_for,
+// loop_reduce: the range is cut too finely or, with lengths by Pareto, too coarsely. loop_scan: the array is read twice
+// from memory. loop_sort: the serial sort below is slow, or the first partition or the last merge is not divided.
+// Twins: tokio_baseline/src/scenarios/loop_*.rs.
+//
+// A runtime that has loops offers, in place of `call`:
+//     template <class F> void with_loops(F&& root);         // runs root(loops) where a loop begins; waits for it
+//     class loops {                                         // each of these is optional
+//         void for_each(std::uint64_t n, Body body);        // body(i), 0 <= i < n
+//         std::uint64_t reduce(std::uint64_t n, Map map);   // the sum of map(i), wrapping
+//         void scan(const std::uint64_t* in, std::uint64_t* out, std::uint64_t n);  // inclusive sums
+//         void sort(std::uint64_t* first, std::uint64_t n);  // ascending
+//     };
+// An operation is one loop, and its caller begins the next one when it is over. Every operation changes what it works
+// on, so that an answer of the one before is a wrong one.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <apiary/bench/closed_loop.hpp>
+#include <apiary/bench/huge_pages.hpp>
+
+#include "scenarios/binary_forks.hpp"
+
+namespace apiary::bench {
+
+inline constexpr std::uint64_t loop_factor = 0x9E3779B97F4A7C15;
+
+using loop_words = std::vector<std::uint64_t, huge_pages<std::uint64_t>>;
+
+// The polynomial of the words at loop_factor: it tells their order, too.
+[[nodiscard]] inline std::uint64_t hash_of(const loop_words& all) noexcept {
+    std::uint64_t h = 0;
+    for (const std::uint64_t x : all) h = h * loop_factor + x;
+    return h;
+}
+
+struct example_loop {
+    std::uint64_t operator()(std::uint64_t i) const { return i; }
+    void operator()(auto& loops) const { (void)loops; }
+};
+template <class R>
+concept has_for_each = runtime_adapter<R> && requires(typename R::loops& l) { l.for_each(1, example_loop{}); };
+template <class R>
+concept has_reduce = runtime_adapter<R> && requires(typename R::loops& l) { l.reduce(1, example_loop{}); };
+template <class R>
+concept has_scan = runtime_adapter<R> && requires(typename R::loops& l, std::uint64_t* p) { l.scan(p, p, 1); };
+template <class R>
+concept has_sort = runtime_adapter<R> && requires(typename R::loops& l, std::uint64_t* p) { l.sort(p, 1); };
+
+// A Work has prepare(), outside the time; run(loops); and wrong(): the answer less the expected one, 0 if it is right.
+template <class Runtime, class Work>
+[[nodiscard]] report measure_loops(Work& work, const run_options& options) {
+    Runtime runtime(options.workers);
+    return measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
+        block_meter meter;
+        runtime.with_loops([&](auto&& loops) {
+            for (std::uint64_t i = 0; i < ops; ++i) {
+                work.prepare();
+                meter.start();
+                work.run(loops);
+                slow_down(options.slowdown_ns);
+                const std::int64_t end = now_ns();
+                meter.stop(end, mark(i + work.wrong()));
+            }
+        });
+        return meter.finished(ops);
+    });
+}
+
+// A loop of one index for each worker, whose body adds one to a word of its own cache line.
+class loop_empty {
+    struct alignas(64) line {
+        std::uint64_t turns = 0;
+    };
+
+public:
+    static constexpr std::string_view name = "loop_empty";
+    static constexpr bool open_loop = false;
+    static constexpr std::array parameters{calibrated_ops};
+    template <class Runtime>
+    static constexpr bool expressible = has_for_each<Runtime>;
+
+    template <class Runtime>
+    static report measure(const run_options& options) {
+        std::vector<line> lines(options.workers);
+        Runtime runtime(options.workers);
+        return measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
+            block_meter meter;
+            for (line& l : lines) l.turns = 0;
+            runtime.with_loops([&](auto&& loops) {
+                meter.start();
+                for (std::uint64_t i = 0; i < ops; ++i) {
+                    loops.for_each(lines.size(), [&lines](std::uint64_t k) { ++lines[k].turns; });
+                    slow_down(options.slowdown_ns);
+                }
+                meter.stop(now_ns(), 0);
+            });
+            block b = meter.finished(ops);
+            std::uint64_t wrong = 0;
+            for (const line& l : lines) wrong += l.turns ^ ops;
+            for (std::uint64_t i = 0; i < ops; ++i) b.sum += mark(i + wrong);
+            return b;
+        });
+    }
+};
+
+inline constexpr std::array<std::string_view, 2> loop_lengths{"equal", "pareto"};
+
+// n bodies, each a chain of multiplications and additions. Lengths by Pareto have the exponent 1 and are cut at 4,096
+// times the shortest: an eighth of `iterations` for the shortest, 1.16 of them in the mean.
+class loop_bodies {
+public:
+    explicit loop_bodies(const run_options& options) : lengths_(options.param("n")) {
+        const std::uint64_t iterations = options.param("iterations");
+        const bool pareto = options.param("lengths") == 1;
+        for (std::uint64_t i = 0; i != lengths_.size(); ++i) {
+            const std::uint64_t longer = std::min<std::uint64_t>((1 << 24) / ((mix(i) >> 40) + 1), 4096);
+            lengths_[i] = pareto ? iterations * longer / 8 : iterations;
+            std::uint64_t factor = 1, value = mix(i);
+            for (std::uint64_t k = 0; k != lengths_[i]; ++k) {
+                factor *= loop_factor;
+                value = value * loop_factor + 1;
+            }
+            answer_ += value;
+            step_ += factor;
+        }
+    }
+
+    [[nodiscard]] std::uint64_t size() const noexcept { return lengths_.size(); }
+    [[nodiscard]] std::uint64_t body(std::uint64_t i) const noexcept {
+        std::uint64_t x = mix(i) + operation_;
+        for (std::uint64_t k = lengths_[i]; k != 0; --k) {
+            x = x * loop_factor + 1;
+            asm volatile("" : "+r"(x));  // else the compiler shortens the chain
+        }
+        return x;
+    }
+    void next() noexcept { ++operation_; }
+    [[nodiscard]] std::uint64_t expected() const noexcept { return answer_ + operation_ * step_; }
+
+    static constexpr std::array parameters{parameter{.name = "n", .standard = 100'000, .most = 1 << 28},
+                                           parameter{.name = "iterations", .standard = 10, .most = 1 << 20},
+                                           parameter{.name = "lengths", .standard = 0, .words = loop_lengths},
+                                           calibrated_ops};
+
+private:
+    std::vector<std::uint64_t> lengths_;
+    std::uint64_t operation_ = 0, answer_ = 0, step_ = 0;
+};
+
+class loop_for {
+    struct work {
+        loop_bodies bodies;
+        std::vector<std::uint64_t> out;
+
+        explicit work(const run_options& o) : bodies(o), out(bodies.size()) {}
+        void prepare() noexcept { bodies.next(); }
+        template <class Loops>
+        void run(Loops& loops) {
+            loops.for_each(out.size(), [this](std::uint64_t i) { out[i] = bodies.body(i); });
+        }
+        std::uint64_t wrong() const noexcept {
+            std::uint64_t sum = 0;
+            for (const std::uint64_t x : out) sum += x;
+            return sum - bodies.expected();
+        }
+    };
+
+public:
+    static constexpr std::string_view name = "loop_for";
+    static constexpr bool open_loop = false;
+    static constexpr std::array parameters = loop_bodies::parameters;
+    template <class Runtime>
+    static constexpr bool expressible = has_for_each<Runtime>;
+
+    template <class Runtime>
+    static report measure(const run_options& options) {
+        work all(options);
+        return measure_loops<Runtime>(all, options);
+    }
+};
+
+class loop_reduce {
+    struct work {
+        loop_bodies bodies;
+        std::uint64_t sum = 0;
+
+        explicit work(const run_options& o) : bodies(o) {}
+        void prepare() noexcept { bodies.next(); }
+        template <class Loops>
+        void run(Loops& loops) {
+            sum = loops.reduce(bodies.size(), [this](std::uint64_t i) { return bodies.body(i); });
+        }
+        std::uint64_t wrong() const noexcept { return sum - bodies.expected(); }
+    };
+
+public:
+    static constexpr std::string_view name = "loop_reduce";
+    static constexpr bool open_loop = false;
+    static constexpr std::array parameters = loop_bodies::parameters;
+    template <class Runtime>
+    static constexpr bool expressible = has_reduce<Runtime>;
+
+    template <class Runtime>
+    static report measure(const run_options& options) {
+        work all(options);
+        return measure_loops<Runtime>(all, options);
+    }
+};
+
+class loop_scan {
+    struct work {
+        loop_words in, out;
+        std::uint64_t answer = 0, step = 0;
+
+        explicit work(const run_options& o) : in(o.param("n")), out(in.size()) {
+            std::uint64_t sum = 0;
+            for (std::uint64_t i = 0; i != in.size(); ++i) {
+                sum += in[i] = mix(i);
+                answer = answer * loop_factor + sum;
+                step = step * loop_factor + 1;
+            }
+        }
+        // Each output grows by one.
+        void prepare() noexcept {
+            ++in[0];
+            answer += step;
+        }
+        template <class Loops>
+        void run(Loops& loops) {
+            loops.scan(in.data(), out.data(), in.size());
+        }
+        std::uint64_t wrong() const noexcept { return hash_of(out) - answer; }
+    };
+
+public:
+    static constexpr std::string_view name = "loop_scan";
+    static constexpr bool open_loop = false;
+    static constexpr std::array parameters{parameter{.name = "n", .standard = 1 << 22, .most = 1 << 28},
+                                           calibrated_ops};
+    template <class Runtime>
+    static constexpr bool expressible = has_scan<Runtime>;
+
+    template <class Runtime>
+    static report measure(const run_options& options) {
+        work all(options);
+        return measure_loops<Runtime>(all, options);
+    }
+};
+
+class loop_sort {
+    struct work {
+        loop_words in, all;
+        std::uint64_t answer;
+
+        explicit work(const run_options& o) : in(o.param("n")) {
+            for (std::uint64_t i = 0; i != in.size(); ++i) in[i] = mix(i);
+            all = in;
+            std::sort(all.begin(), all.end());
+            answer = hash_of(all);
+        }
+        void prepare() { std::copy(in.begin(), in.end(), all.begin()); }
+        template <class Loops>
+        void run(Loops& loops) {
+            loops.sort(all.data(), all.size());
+        }
+        std::uint64_t wrong() const noexcept { return hash_of(all) - answer; }
+    };
+
+public:
+    static constexpr std::string_view name = "loop_sort";
+    static constexpr bool open_loop = false;
+    static constexpr std::array parameters{parameter{.name = "n", .standard = 1 << 20, .most = 1 << 28},
+                                           calibrated_ops};
+    template <class Runtime>
+    static constexpr bool expressible = has_sort<Runtime>;
+
+    template <class Runtime>
+    static report measure(const run_options& options) {
+        work all(options);
+        return measure_loops<Runtime>(all, options);
+    }
+};
+
+}  // namespace apiary::bench
