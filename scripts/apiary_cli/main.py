@@ -23,9 +23,9 @@ from .base.say import Progress, listing
 from .verbs import completion, setup
 
 VERBS = ("setup", "build", "check", "prove", "arbitrate", "hunt", "mutate", "museum", "stress", "race", "compare", "qualify", "tune",
-         "exact", "virtual", "calibrate", "report", "nightly", "doctor", "completion", "clean")
-DECIDES = ("check", "prove", "arbitrate", "hunt", "mutate", "museum", "stress", "race", "compare", "qualify", "tune", "exact", "virtual",
-           "calibrate", "nightly", "doctor")
+         "hazards", "exact", "virtual", "calibrate", "report", "nightly", "doctor", "completion", "clean")
+DECIDES = ("check", "prove", "arbitrate", "hunt", "mutate", "museum", "stress", "race", "compare", "qualify", "tune", "hazards", "exact",
+           "virtual", "calibrate", "nightly", "doctor")
 BARE = ("setup", "doctor", "clean")  # run without the libraries of scripts/requirements.txt
 LISTS = ("prove", "race")  # whose --list does, too
 

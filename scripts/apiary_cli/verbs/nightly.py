@@ -21,7 +21,7 @@ from ..race import plans
 from ..analysis import comparing, peer_summary, summary
 from ..report import junit
 from ..report.junit import FAILED, PASSED, SKIPPED, Case, Part
-from . import check, entrants, museum, prove, race, setup, stress
+from . import check, entrants, hazards, museum, prove, race, setup, stress
 
 SUMMARY = "everything, with long budgets; one page and one exit code"
 DESCRIPTION = """\
@@ -397,6 +397,7 @@ def night(args: argparse.Namespace, budget: float, started: float) -> Iterator[t
     yield "logic", logic_part, budget >= LOGIC_FROM, "mutate --logic"
     yield "stress", lambda: stress_part(SHARES["stress"] * rest)
     yield "exact", exact_part, whole, "exact"
+    yield "hazards", hazards.night_part, whole, "hazards"
     yield "smoke", lambda: smoke_part(args.workers), whole, "race --plan smoke"
     left = race_seconds(budget, time.monotonic() - started)
     plan, unpaired = race_plan(left), left >= QUICK_RACE_FROM
