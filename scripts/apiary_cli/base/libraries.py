@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
-from . import LIBRARIES, proc, repo
+from . import LIBRARIES, packages, proc, repo
 from .errors import Fault, tail
 from .say import say
 
@@ -57,6 +59,38 @@ def fetch(where: Path, requirements: Path, retries: int = 10) -> proc.Done:
             shutil.rmtree(where, ignore_errors=True)
             made.rename(where)
     return done
+
+
+def unzip(wheel: Path, into: Path) -> None:
+    """As pip does, but for its --target, which forgets a package's own lib/; `X.data/data/` is no folder of its own."""
+    with zipfile.ZipFile(wheel) as found:
+        for one in found.infolist():
+            path = into / re.sub(r"^[^/]+\.data/data/", "", one.filename)
+            if one.is_dir() or not path.resolve().is_relative_to(into.resolve()):
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(found.read(one))
+            path.chmod(0o755 if (one.external_attr >> 16) & 0o100 else 0o644)
+
+
+def unpack(package: packages.Package) -> None:
+    """One of PyPI, of its very version and nothing that it names, into its folder: whole or not at all."""
+    package.folder.parent.mkdir(parents=True, exist_ok=True)
+    say(f"setup: fetching {package.name} {package.version} ({package.why}) from PyPI")
+    with tempfile.TemporaryDirectory(prefix=".tmp-", dir=package.folder.parent) as folder:
+        made = Path(folder) / "made"
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--no-deps", "--only-binary", ":all:", "--dest", folder]
+        wanted = f"{package.name}=={package.version}"
+        done = proc.run([*command, wanted], merge=True)
+        if not done.ok:
+            raise Fault(f"{wanted} could not be fetched (pip {done.how()})", tail(done.out, 600), BY_HAND.splitlines()[0].split(",")[0])
+        for wheel in Path(folder).glob("*.whl"):
+            unzip(wheel, made)
+        (made / packages.VERSION).write_text(package.version)
+        shutil.rmtree(package.folder, ignore_errors=True)
+        made.rename(package.folder)
+    if not package.present():
+        raise Fault(f"{wanted} has another shape than it had", f"{', '.join(package.files)} is not in it", "mend scripts/packages.toml")
 
 
 def out_of_reach(told: str) -> bool:

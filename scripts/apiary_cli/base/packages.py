@@ -1,4 +1,4 @@
-"""What apiary needs from the system (scripts/packages.toml), and how to see whether it is there."""
+"""What apiary needs from the system (scripts/packages.toml), from PyPI, too, and how to see whether it is there."""
 
 from __future__ import annotations
 
@@ -16,29 +16,58 @@ from .errors import Fault
 
 RUST_AT_LEAST = (1, 85)
 SYSTEMS_TEXT = "Debian 12 and 13 and Ubuntu 24.04"
+PYPI = Path(os.environ.get("APIARY_ROOT") or Path(__file__).resolve().parents[3]) / "build" / "pypi"
+VERSION = ".version"  # beside the files of a package of PyPI
 ELSEWHERE = ("/usr/local/go/bin", "/usr/lib/go/bin")  # where CMake looks for programs, too
 
 
 @dataclass(frozen=True)
 class Package:
-    """A Debian package and the commands or files (globs) by which its presence is seen."""
+    """A Debian package, or with a version one of PyPI, and the commands or files (globs) by which its presence is seen."""
 
     name: str
     why: str
     commands: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    version: str = ""
+    instead: tuple[str, ...] = ()  # a command of the system, and the least version of it, that will do as well
+
+    @property
+    def folder(self) -> Path:
+        """Of one of PyPI."""
+        return PYPI / self.name
 
     def present(self) -> bool:
+        if self.version:
+            unpacked = self.has_version() and all((self.folder / name).exists() for name in self.files)
+            return unpacked or bool(self.instead) and new_enough(*self.instead)
         path = os.pathsep.join((os.environ.get("PATH", os.defpath), *ELSEWHERE))
         return all(shutil.which(command, path=path) for command in self.commands) and all(
             glob.glob(pattern, recursive=True) for pattern in self.files
         )
 
+    def has_version(self) -> bool:
+        try:
+            return (self.folder / VERSION).read_text() == self.version
+        except OSError:
+            return False
+
+
+def new_enough(command: str, least: str) -> bool:
+    """Whether this system has that command in this version, or newer."""
+    path = shutil.which(command, path=os.pathsep.join((os.environ.get("PATH", os.defpath), *ELSEWHERE)))
+    try:
+        done = path and subprocess.run([path, "version"], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    found = done and re.search(r"(\d+)\.(\d+)", done.stdout)
+    return bool(found) and (int(found[1]), int(found[2])) >= tuple(map(int, least.split(".")))
+
 
 def listed() -> tuple[dict, dict[str, Package]]:
     with (Path(__file__).resolve().parents[2] / "packages.toml").open("rb") as file:
         told = tomllib.load(file)
-    return told, {name: Package(name, **{key: value if key == "why" else tuple(value) for key, value in one.items()})
+    return told, {name: Package(name, **{key: tuple(value) if isinstance(value, list) else value for key, value in one.items()})
                   for name, one in told["package"].items()}
 
 
@@ -71,9 +100,9 @@ def names_of_system(os_release: dict[str, str]) -> dict[str, str] | None:
 
 
 def names_here(needed: Iterable[Package]) -> list[str]:
-    """As this system calls them; Debian 12's names on a system that setup does not know."""
+    """As this system calls them; Debian 12's names on a system that setup does not know. None of PyPI."""
     names = names_of_system(read_os_release()) or {}
-    return list(dict.fromkeys(names.get(package.name, package.name) for package in needed))
+    return list(dict.fromkeys(names.get(package.name, package.name) for package in needed if not package.version))
 
 
 def read_os_release(path: str = "/etc/os-release") -> dict[str, str]:

@@ -24,6 +24,7 @@ BUILD = ROOT / "build"
 RESULTS = ROOT / "results"
 BASELINES = RESULTS / "baselines"  # named by race --save-baseline
 RUST = ROOT / "tokio_baseline"
+PEERS = ROOT / "bench" / "rust_peers"
 BUILT_BY = ("CMakeLists.txt", "CMakePresets.json", "scripts/cmake")
 PROVED_FOLDERS = ("impl", "model_check", *BUILT_BY)
 STRESSED_FOLDERS = ("impl", "stress", *BUILT_BY)

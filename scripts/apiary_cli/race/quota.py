@@ -21,6 +21,10 @@ GONE_S = 5.0  # the kernel lets go of a group some time after its last process
 ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
+class NoGroup(OSError):
+    """No group with a quota can be made here."""
+
+
 def hierarchy(groups: str, mounts: str) -> tuple[int, Path, str] | None:
     """The version, the mount and this process's path below it of the hierarchy that has the controller cpu."""
     found = None
@@ -76,26 +80,38 @@ def remove(group: Path) -> None:
 
 
 @contextlib.contextmanager
-def around(point: Point) -> Iterator[Path | None]:
-    """The file by which a run of the point joins its group; None where it asks for no quota."""
-    if not point.quota:
+def group(hundredths: int) -> Iterator[Path | None]:
+    """The file by which a process joins a group with a quota of so many hundredths of a processor; None for 0. OSError: none can be
+    made here."""
+    if not hundredths:
         yield None
         return
     version, places = above(read("/proc/self/cgroup"), read("/proc/self/mountinfo"))
     why = "no group here has a controller of processor time that it could give to another"
     for place in places:
-        group = place / f"apiary-quota-{os.getpid()}"
+        made = place / f"apiary-quota-{os.getpid()}"
         try:
-            make(version, group, point.quota)
+            make(version, made, hundredths)
         except OSError as error:
-            why = f"{group}: {error.strerror}"
+            why = f"{made}: {error.strerror}"
             continue
         try:
-            yield group / "cgroup.procs"
+            yield made / "cgroup.procs"
         finally:
-            remove(group)
+            remove(made)
         return
-    raise refusal(point, why)
+    raise NoGroup(why)
+
+
+@contextlib.contextmanager
+def around(point: Point) -> Iterator[Path | None]:
+    """The file by which a run of the point joins its group; None where it asks for no quota."""
+    with contextlib.ExitStack() as held:
+        try:
+            procs = held.enter_context(group(point.quota))
+        except NoGroup as error:
+            raise refusal(point, str(error)) from error
+        yield procs
 
 
 def refusal(point: Point, why: str) -> Fault:

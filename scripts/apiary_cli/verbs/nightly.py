@@ -21,7 +21,7 @@ from ..race import plans
 from ..analysis import comparing, peer_summary, summary
 from ..report import html, junit, night_page, sarif
 from ..report.junit import FAILED, PASSED, SKIPPED, Case, Part, Verdict
-from . import check, entrants, museum, nightly_units, race, setup
+from . import check, entrants, hazards, museum, nightly_units, race, setup
 
 SUMMARY = "everything, with long budgets; one page and one exit code"
 DESCRIPTION = """\
@@ -317,6 +317,7 @@ def night(args: argparse.Namespace, budget: float, started: float) -> Iterator[t
     yield "suites", suites_part, budget >= SUITES_FROM
     yield "museum", museum_part, whole, "museum --times"
     yield "exact", exact_part, whole, "exact"
+    yield "hazards", hazards.night_part, whole, "hazards"
     yield "smoke", lambda: smoke_part(args.workers), whole, "race --plan smoke"
     left = race_seconds(budget, time.monotonic() - started)
     plan, unpaired = race_plan(left), left >= QUICK_RACE_FROM

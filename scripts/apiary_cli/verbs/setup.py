@@ -8,7 +8,7 @@ import shutil
 import time
 from typing import Callable, Iterable
 
-from ..base import libraries, packages, proc
+from ..base import libraries, packages, proc, repo
 from ..base.errors import Fault, tail
 from ..base.say import listing, say, warn
 from ..race import plans
@@ -22,9 +22,10 @@ when `race` is given that plan, or with --peers. Asks nothing; works as root or 
 It knows the packages of Debian 12 and 13 and of Ubuntu 24.04 (of these two the names and
 files were looked up, nothing was built there); on another system, or a newer one, it prints
 the list of what is needed and stops.
-The Python libraries of scripts/requirements.txt come by pip, in the versions named there.
+The Python libraries of scripts/requirements.txt come by pip, in the versions named there,
+and so do peers of PyPI (oneTBB and Go of today), into build/pypi, when a plan names them.
 
-writes:  system packages; build/python
+writes:  system packages; build/python, build/pypi
 takes:   under a second when all is there; a minute or two on a bare system"""
 
 
@@ -41,12 +42,29 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def needed(with_lint: bool, names: dict[str, str] | None, peers: Iterable[str] | None = None) -> list[str]:
     """The packages that are missing here, as this system calls them (`names`: what it calls otherwise), for these peers
     or for those of the plan quick."""
-    peers = plans.plan("quick").subjects if peers is None else peers
-    wanted = (*packages.REQUIRED, *packages.of_peers(peers), *(packages.LINT if with_lint else ()))
-    missing = packages.missing(tuple(dict.fromkeys(wanted)))
+    wanted = (*packages.REQUIRED, *of_peers(peers), *(packages.LINT if with_lint else ()))
+    missing = [one for one in packages.missing(tuple(dict.fromkeys(wanted))) if not one.version]
     if packages.find_cargo()[0] is None:
         missing.append(packages.CARGO)
     return [(names or {}).get(package.name, package.name) for package in missing]
+
+
+def of_peers(peers: Iterable[str] | None) -> tuple[packages.Package, ...]:
+    return packages.of_peers(plans.plan("quick").subjects if peers is None else peers)
+
+
+def fetch_peers(peers: Iterable[str] | None, dry_run: bool) -> bool:
+    """What these peers need of PyPI; whether something was missing."""
+    missing = [one for one in packages.missing(of_peers(peers)) if one.version]
+    if missing and dry_run:
+        say(f"setup would fetch from PyPI into build/pypi: {' '.join(f'{one.name}=={one.version}' for one in missing)}")
+    elif missing:
+        if not libraries.has_pip():
+            install(["python3-pip"], packages.read_os_release(), False, lambda: [])
+        with repo.locked("pypi"):
+            for one in packages.missing(tuple(missing)):
+                libraries.unpack(one)
+    return bool(missing)
 
 
 def install_commands(names: list[str], euid: int, sudo: str | None) -> list[list[str]]:
@@ -74,8 +92,9 @@ def ensure(dry_run: bool = False, with_lint: bool = False, quiet: bool = False,
     os_release = packages.read_os_release() if os_release is None else os_release
     system = packages.names_of_system(os_release)
     names = needed(with_lint, system, peers)
+    fetched = fetch_peers(peers, dry_run)
     if not names and libraries.ready():
-        if not quiet:
+        if not quiet and not fetched:
             say("setup: everything is there; nothing to install")
         return
     if names:

@@ -37,11 +37,12 @@ struct queued_task {
 
 template <class Sync>
 struct task_family {
-    explicit task_family(task_family* above) : parent(above) {}
+    explicit task_family(task_family* above) : parent(above), depth(above == nullptr ? 0 : above->depth + 1) {}
     task_family(const task_family&) = delete;
     task_family& operator=(const task_family&) = delete;
 
     task_family* const parent;                                  // null for the root
+    const unsigned depth;                                       // how many are above it
     typename Sync::template cell<task_family*> before, behind;  // its neighbours in the parent's `inner`
     linked_list<task_family> inner;
     fifo_list<queued_task<Sync>> queued;

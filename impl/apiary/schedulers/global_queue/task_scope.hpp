@@ -5,10 +5,16 @@
 // Lifetime.  It lies on the stack of its owner, and its destructor waits as wait() does. The thread that ends the last
 //            task does not touch it after it has left the lock, and only with the lock does the owner see that all
 //            tasks have ended.
+// Depth.     A wait runs tasks on the stack of its thread, and a post counts in all scopes above. So run and run_all
+//            throw scope_too_deep, before anything is posted, below more than `deepest` scopes, and on a stack that has
+//            less than stack_reserve left: recursion that is too deep ends by an exception and not by a crash. Under
+//            AddressSanitizer stacks have no bounds (sync/stack_bounds.hpp).
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -16,9 +22,16 @@
 
 namespace apiary {
 
+struct scope_too_deep : std::length_error {
+    using std::length_error::length_error;
+};
+
 template <class Sync>
 class basic_global_queue<Sync>::task_scope {
 public:
+    static constexpr unsigned deepest = 10'000;           // scopes, one below the other
+    static constexpr std::size_t stack_reserve = 65'536;  // bytes: for what a task does that opens no scope
+
     // Below the scope whose task the calling thread runs, if that scope is of this scheduler.
     explicit task_scope(basic_global_queue& queue)
         : task_scope(queue, running::is_below(queue.root_) ? *running::innermost() : queue.root_) {}
@@ -26,15 +39,17 @@ public:
     task_scope(const task_scope&) = delete;
     task_scope& operator=(const task_scope&) = delete;
 
-    // As basic_global_queue::post.
+    // As basic_global_queue::post; recursion that is too deep throws scope_too_deep.
     template <class F>
     [[nodiscard]] bool run(F&& callable) {
+        refuse_deep();
         return queue_.accept(family_, std::forward<F>(callable));
     }
 
     // Posts n tasks, the i-th of them callable(i). All of them or none: returns n, or 0.
     template <class Callable>
     [[nodiscard]] std::size_t run_all(std::size_t n, Callable callable) {
+        refuse_deep();
         return queue_.accept_all(family_, n, std::move(callable));
     }
 
@@ -51,6 +66,12 @@ public:
 private:
     friend basic_global_queue;
     task_scope(basic_global_queue& queue, family& above) : queue_(queue), family_(&above) {}
+
+    void refuse_deep() const {
+        const char here = 0;
+        if (family_.depth > deepest || reinterpret_cast<std::uintptr_t>(&here) < Sync::stack().floor(stack_reserve))
+            throw scope_too_deep("global_queue: recursion by scopes is too deep for this stack, or for one lock");
+    }
 
     basic_global_queue& queue_;
     family family_;

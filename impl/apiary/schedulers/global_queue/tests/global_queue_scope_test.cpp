@@ -2,6 +2,7 @@
 #include <apiary/schedulers/global_queue/global_queue.hpp>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -342,6 +343,35 @@ TEST(global_queue_wait, a_discarding_stop_ends_that_of_a_sleeper) {
     stops.join();
     q.join();
     EXPECT_EQ(q.report().run, 1U);
+}
+
+// Recursion: each task waits in a scope of its own, below the others, on the stack of the thread that helps.
+int descend(global_queue& q, int depth) {
+    if (depth == 0) return 0;
+    int below = 0;
+    scope s(q);
+    EXPECT_TRUE(s.run([&] { below = descend(q, depth - 1); }));
+    EXPECT_TRUE(s.wait());
+    return below + 1;
+}
+
+void* descends_too_deep(void* queue) {
+    auto& q = *static_cast<global_queue*>(queue);
+    EXPECT_THROW(descend(q, 1'000'000), apiary::scope_too_deep);
+    EXPECT_EQ(descend(q, 100), 100) << "it goes on";
+    return nullptr;
+}
+
+TEST(global_queue_scope, recursion_that_is_too_deep_is_an_exception_and_the_scheduler_goes_on) {
+    if (!apiary::stacks_have_bounds) GTEST_SKIP() << "AddressSanitizer";
+    global_queue q({.workers = 1});
+    pthread_attr_t small;
+    ASSERT_EQ(::pthread_attr_init(&small), 0);
+    ASSERT_EQ(::pthread_attr_setstacksize(&small, 1 << 20), 0);
+    pthread_t thread{};
+    ASSERT_EQ(::pthread_create(&thread, &small, descends_too_deep, &q), 0);
+    ::pthread_join(thread, nullptr);
+    ::pthread_attr_destroy(&small);
 }
 
 TEST(global_queue_stop, what_it_drops_may_call_the_scheduler) {

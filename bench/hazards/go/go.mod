@@ -1,0 +1,3 @@
+module apiary/hazards
+
+go 1.19

@@ -1,0 +1,108 @@
+"""hazards: the control comes out red in each of its ways, a run is judged by its limits, and the page shows the record."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from apiary_cli.base import repo
+from apiary_cli.race import hazards, quota
+from apiary_cli.verbs import hazards as verb
+
+from . import fakes
+from .support import TreeCase, apiary
+
+PROGRAM = """#!{python} -ISE
+import sys
+if sys.argv[1:] == ["--list"]:
+    print("{name} throw_body"); print("{name} idle")
+elif sys.argv[1:] == ["--version"]:
+    print("1.2")
+elif sys.argv[2] == "idle":
+    print('{{"survived": true, "figure": {burns}, "unit": "ms/s", "told": ""}}')
+else:
+    print('{{"survived": true, "told": ""}}')
+"""
+
+
+def program(path: Path, burns: float) -> Path:
+    return fakes.script(path, PROGRAM.format(python=fakes.sys.executable, name=path.name.removeprefix("hazard_"), burns=burns))
+
+
+class Judged(unittest.TestCase):
+    def test_a_runtime_that_is_broken_comes_out_red_each_way_as_it_is(self) -> None:
+        self.assertEqual(hazards.control_flaws(hazards.Limits()), [])
+
+    def test_a_control_that_comes_out_green_is_said(self) -> None:
+        survivor = hazards.Cell("control", "", "yes")
+        with mock.patch.object(hazards, "meet", return_value=survivor):
+            self.assertEqual(len(hazards.control_flaws(hazards.Limits())), len(hazards.EXPECTED))
+
+    def test_a_price_above_its_limit_is_a_no_unless_it_is_by_a_clock_that_is_not_judged(self) -> None:
+        for clock, judged, word in ((False, True, "no"), (False, False, "no"), (True, True, "no"), (True, False, "yes")):
+            cell = hazards.Cell("r", "h", "", figure=11.0, unit="us")
+            hazards.judge(cell, hazards.Hazard("h", "", 1, 10, "us", clock), hazards.Limits(clock=judged))
+            self.assertEqual(cell.word, word, (clock, judged))
+
+    def test_answers(self) -> None:
+        for out, right in (('x\n{"survived": true, "told": ""}\n', True), ("", False), ("{}", False), ('{"survived": 1, "told": ""}', False),
+                           ('{"survived": true, "told": "", "figure": NaN}', False), ("[" * 9999, False)):
+            self.assertEqual(hazards.answer_of(out) is not None, right, out[:40])
+
+    def test_without_a_control_group_the_quota_is_not_met_and_says_why(self) -> None:
+        with mock.patch.object(quota, "group", side_effect=quota.NoGroup("no controller")):
+            with mock.patch.object(hazards, "meet", return_value=hazards.Cell("r", "half_quota", "yes")):
+                cell = hazards.at_half(Path("p"), "r", hazards.read()["half_quota"], hazards.Limits())
+        self.assertEqual((cell.word, cell.how), ("–", "no quota can be set here: no controller"))
+
+
+class Whole(TreeCase):
+    def run_with(self, burns: float, *words: str) -> tuple[int, dict]:
+        mine = program(self.root / "build/release/bin/hazard_apiary", burns)
+        other = program(self.root / "build/release/bin/hazard_other", 500.0)
+        fakes.manifest(self.root, "release", "hazards", [mine, other])
+        done = apiary(self.root, "hazards", "--no-build", "--json", "-", *words)
+        return done.returncode, json.loads(done.stdout)
+
+    def test_a_peer_may_fail_and_ours_may_not(self) -> None:
+        code, told = self.run_with(1.0)
+        words = {(cell["runtime"], cell["hazard"]): cell["word"] for cell in told["cells"]}
+        self.assertEqual((code, words["other", "idle"], words["apiary", "idle"], words["apiary", "two_pools"]), (0, "no", "yes", "–"))
+        asked = [cell["command"].split()[4:] for cell in told["cells"] if cell["word"] == "yes"]
+        self.assertEqual(asked, [["throw_body", "--workers", "2", "--settle-ms", "10000"], ["idle", "--workers", "2", "--settle-ms", "10000"],
+                                 ["throw_body", "--workers", "2", "--settle-ms", "10000"]])
+        code, told = self.run_with(500.0, "apiary", "--hazard", "idle")
+        self.assertEqual((code, told["red"]), (1, ["apiary idle"]))
+
+    def test_names_that_do_not_exist(self) -> None:
+        for words in (["nobody"], ["--hazard", "nothing"], ["--update", "apiary"]):
+            self.assertEqual(self.run_with(1.0, *words)[0], 2, words)
+
+
+class Page(unittest.TestCase):
+    def test_it_has_a_line_for_each_hazard_and_a_column_for_each_runtime(self) -> None:
+        cells = [hazards.Cell("a", "idle", "yes", figure=0.04, unit="ms/s"), hazards.Cell("b", "idle", "no", "it was ended by SIGSEGV"),
+                 hazards.Cell("c", "idle", "–"), hazards.Cell("d", "idle", "no", "hang: no end within 20 s")]
+        rows = [dict(zip(hazards.COLUMNS, map(str, cell.row()))) for cell in cells]
+        self.assertEqual(hazards.page_tables(rows, hazards.read())[0][-1], "| `idle` | yes 0.04 ms/s | **no**: SIGSEGV | – | **no**: hang |")
+
+    def test_it_shows_what_is_recorded(self) -> None:
+        record = repo.RESULTS / verb.KEPT
+        known = hazards.read()
+        page = (repo.ROOT / verb.PAGE).read_text()
+        for name, one in known.items():
+            self.assertIn(f"`{name}`", page)
+            self.assertIn(one.question, " ".join(page.split()))
+        for table in hazards.page_tables(repo.read_csv(record, hazards.COLUMNS), known):
+            self.assertIn("\n".join(table), page)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "again.csv"
+            repo.write_csv(path, hazards.COLUMNS, [list(row.values()) for row in repo.read_csv(record, hazards.COLUMNS)])
+            self.assertEqual(path.read_text(), record.read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
