@@ -23,6 +23,8 @@ from apiary_cli.base.errors import Fault
 from apiary_cli.night import child, cluster, memory, spread, store as stores
 from apiary_cli.night.store import Store
 from apiary_cli.night.unit import Unit
+from apiary_cli.report import html, night_cases, night_page, sarif
+from apiary_cli.report.junit import Case, Part
 from apiary_cli.verify import checks, logic, night_units, search_parts
 
 from . import fakes
@@ -150,6 +152,15 @@ class Kept(Folder):
         self.assertEqual(self.store.program(name).read_bytes(), Path(self.unit.program).read_bytes())
 
 
+    def test_what_no_night_used_for_a_month_goes(self) -> None:
+        old = self.unit.with_(name="old")
+        for unit in (self.unit, old):
+            self.store.put(result(unit))
+            os.utime(self.store.path(unit.key), (0, 0))
+        self.store.done(self.unit)
+        self.assertEqual((self.store.prune(), self.store.done(old), self.store.done(self.unit) is None), (1, None, False))
+
+
 class Children(Folder):
     def run_one(self, text: str, **more: object) -> dict:
         return child.run(Unit("stress", "one", self.program("p", text), **more), cwd=self.folder)
@@ -165,11 +176,18 @@ class Children(Folder):
             self.assertIn(how, self.run_one(text, words=("--json", "{out}"), reads="verdicts")["how"])
 
     def test_it_is_held_to_its_limits_with_all_that_it_started(self) -> None:
-        told = self.run_one("#!/bin/sh\nsetsid sleep 987 &\nsleep 987\n", limit=0.2)
+        long = 10**6 + os.getpid()  # no sleep of another's
+        told = self.run_one(f"#!/bin/sh\nsetsid sleep {long} &\nsleep {long}\n", limit=0.2)
         self.assertEqual((told["rc"], told["ended"], told["how"]), (None, "time", "did not end within 0.2 s"))
         hungry = f"#!{sys.executable} -S\nx = b'x' * (200 << 20)\nimport time\ntime.sleep(60)\n"
         self.assertEqual(self.run_one(hungry, memory=100 << 20)["how"], "held more than 100 MiB")
-        self.assertNotIn("sleep\x00987", "".join(path.read_text() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()))
+        told = self.run_one(f"#!/bin/sh\nsetsid sleep {long} &\n")
+        self.assertEqual((told["rc"], told["ended"]), (0, ""), "what it left behind is ended, too")
+        commands = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):  # it has ended
+                commands.append(path.read_bytes())
+        self.assertNotIn(f"sleep\0{long}\0".encode(), commands)
 
     def test_it_dies_with_its_worker(self) -> None:
         self.program("p", f"#!/bin/sh\nsetsid sh -c 'echo $$ > {self.folder}/born; exec sleep 986' &\nsleep 986\n")
@@ -371,6 +389,68 @@ class Divided(Units):
         search = self.search()
         search.broken = "did not end within 5 s"
         self.assertEqual((search.verdict()["verdict"], search.verdict()["reason"]), ("error", "did not end within 5 s"))
+
+
+class Pages(Units):
+    """What is red, where, and how it is replayed; and the page."""
+
+    def told(self, **more: object) -> dict:
+        return result(self.units[0].with_(replay="scripts/apiary stress a"), **more)
+
+    def test_how_a_result_is_judged(self) -> None:
+        line = {"name": "x", "kind": "check", "engine": "explorer", "verdict": "pass", "as_expected": True, "executions": 9}
+        cut = line | {"verdict": "budget"}
+        bad = line | {"verdict": "fail", "as_expected": False, "reason": "lost a task", "replay": "x --engine explorer --replay T",
+                      "trace": "row impl/apiary/queues/a.hpp:17 load"}
+        for more, status, message in (
+            (dict(), "passed", ""), (dict(rc=77, output="no room"), "skipped", "no room"), (dict(rc=3, output="a\nb"), "failed", "exit status 3: b"),
+            (dict(rc=-11), "failed", "ended by signal 11: it printed nothing"), (dict(rc=None, ended="time", how="did not end within 9 s"), "failed", "did not end"),
+            (dict(rc=66, output="x\nWARNING: ThreadSanitizer: data race impl/a.hpp:3\nlast"), "failed", "data race"),
+            (dict(reads="verdicts", lines=[line]), "passed", ""), (dict(reads="verdicts", lines=[line, cut]), "skipped", "not exhausted: 9 executions"),
+            (dict(reads="verdicts", lines=[line, bad], rc=1), "failed", "lost a task"), (dict(reads="verdicts", lines=[line], rc=1), "failed", "contradicts"),
+            (dict(reads="verdicts", lines=[line], rc=-6), "failed", "contradicts"), (dict(reads="verdicts", how="it left no verdict"), "failed", "no verdict"),
+        ):
+            found = night_cases.case(self.told(**more))
+            self.assertEqual((found.status, message in found.message), (status, True), f"{more} {found}")
+        self.assertEqual((found.replay, found.places), ("scripts/apiary stress a", []))
+        red = night_cases.case(self.told(reads="verdicts", lines=[bad], rc=1, kind="search"))
+        self.assertEqual((red.replay, red.places, red.kind), ("scripts/apiary prove x --engine explorer --replay T", [("impl/apiary/queues/a.hpp", 17)], "law"))
+        told = repo.parsed(sarif.text("nightly", [red]))["runs"][0]["results"][0]
+        self.assertEqual(told["locations"][0]["physicalLocation"]["region"]["startLine"], 17)
+
+    def test_the_sites_that_no_check_executes_are_told_of_all_searches_together(self) -> None:
+        items = [types.SimpleNamespace(file="impl/a.hpp", line=n, column=1, operation="load", function="f") for n in (1, 2)]
+        seen = []
+
+        def compare(asked: list, orders: dict) -> tuple:
+            seen.append(orders)
+            return {}, [item for item in asked if f"{item.line}" not in orders], ["two at one place"]
+
+        verdicts = [{"kind": "check", "sites": {"1": "acquire"}}, {"kind": "check", "sites": {"1": "relaxed"}}, {"kind": "exhibit", "sites": {"2": "relaxed"}}]
+        with mock.patch.multiple(night_cases.inventory, read=lambda: (items, []), compare=compare):
+            never, odd = night_cases.unrun(verdicts, True)
+            (skipped,) = night_cases.unrun(verdicts, False)
+        self.assertEqual((seen, skipped.status), ([{"1": {"acquire", "relaxed"}}], "skipped"))
+        self.assertEqual((never.places, odd.name, never.status), ([("impl/a.hpp", 2)], "two at one place", "failed"))
+
+    def test_the_page_says_first_what_is_new(self) -> None:
+        red = night_cases.case(self.told(rc=3, output="lost 1 task"))
+        nights = [{"utc": "20261126T020000Z", "commit": "c" * 40, "units": 9, "fresh": 9, "red": [], "waiting": 4, "seconds": 7.0}]
+        done = types.SimpleNamespace(parts=[Part("stress", [red, Case("c", "failed")])], units=9, fresh=4, busy=20.0, seconds=10.0, engine="a scheduler of 2", nights=nights,
+                                     waiting=[f"mutant {i}" for i in range(20)], notes=["the clock was set back"], last={"stress b": "", "stress c": ""})
+        view = night_page.view([*done.parts, Part("race", [Case("x", "failed", 0.0, "slow")])], done, "3m", 12.0, 1)
+        text = night_page.markdown_text(view)
+        order = ["RED", "## New", "- newly red: stress a", "- red no more: stress b", "## Red", "- stress a: exit status 3: lost 1 task",
+                 "replay: `scripts/apiary stress a`", "- race x: slow", "## Done", "| stress | failed |", "9 units, 4 of them done in this night",
+                 "A scheduler runs what it is sent", "## Waits", "20 units: 20 of mutant", "begins with mutant 0", "and 8 more", "the clock was set back",
+                 "## Nights", "| 20261126T020000Z | cccccccccccc | 9 | 9 | 0 | 4 | 7.0 s |"]
+        places = [text.find(words) for words in order]
+        self.assertNotIn("newly red: stress c", text)
+        self.assertEqual((places == sorted(places), -1 in places), (True, False), f"{places}\n{text}")
+        page = html.render("night.html", title=view["title"], night=view)
+        self.assertIn("replay: <code>scripts/apiary stress a</code>", page)
+        done.last = None
+        self.assertIn("no night before this one", night_page.news(set(), done)[0])
 
 
 class KilledWorker(Exception):

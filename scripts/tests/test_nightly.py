@@ -157,6 +157,10 @@ class Night(TreeCase):
         self.assertEqual(self.night(), 0)
         self.assertIn(": fine", (self.root / "build/nightly/summary.md").read_text())
         ET.parse(self.root / "j.xml")
+        for record, names in (("build/model/prove.json", ["sb", "deque"]), ("build/stress.json", ["s", "s"])):
+            found = json.loads((self.root / record).read_text())
+            told = [one.get("name") or one["program"] for one in found.get("verdicts") or found["runs"]]
+            self.assertLessEqual(set(names), set(told), record)
         self.assertTrue((self.result() / "report.html").exists())
 
     def test_a_part_that_cannot_run_is_red_and_the_others_go_on(self) -> None:

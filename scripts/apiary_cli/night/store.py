@@ -11,6 +11,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import time
 from pathlib import Path
 from typing import Iterator
 
@@ -19,6 +20,7 @@ from ..base.errors import Fault, USAGE
 from .unit import Unit, file_hash
 
 SCHEMA = 1
+KEPT_DAYS = 30.0
 NEEDED = {"schema": int, "unit": str, "kind": str, "name": str, "ended": str, "seconds": (int, float), "output": str, "lines": list}
 REMEDIES = {
     errno.ENOSPC: "make room there, or name another folder: --store DIR; what is done is kept",
@@ -136,12 +138,15 @@ class Store:
                     half.replace(place)
                 finally:
                     half.unlink(missing_ok=True)
+        self.used(place)
         return name
 
     def add_text(self, text: str) -> Path:
         """A file that a unit reads, by its contents."""
         place = self.blob(hashlib.sha256(text.encode()).hexdigest())
-        if not place.exists() or place.read_text() != text:
+        if place.exists() and place.read_text() == text:
+            self.used(place)
+        else:
             with self.writing("the parts of a search"):
                 repo.write_text(place, text)
         return place
@@ -156,6 +161,23 @@ class Store:
             raise Fault(f"{place} is not the file that its name says", "it was cut short, or changed", "remove it, and begin the night again")
         return place
 
+    def prune(self, days: float = KEPT_DAYS) -> int:
+        """Results and files that no night has used for so long, mostly of older sources. How many went."""
+        limit, gone = time.time() - 86400 * days, 0
+        for path in [*(self.folder / "results").glob("??/*"), *(self.folder / "files").glob("??/*")]:
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime < limit:
+                    path.unlink()
+                    gone += 1
+        return gone
+
+    def used(self, path: Path) -> None:
+        with contextlib.suppress(OSError):  # a store that is only read
+            os.utime(path)
+
     def done(self, unit: Unit) -> dict | None:
         found = self.get(unit.key)
-        return found if found is not None and kept(found) else None
+        if found is None or not kept(found):
+            return None
+        self.used(self.path(unit.key))
+        return found

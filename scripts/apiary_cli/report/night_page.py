@@ -10,7 +10,8 @@ from ..base.errors import INVALID_BATCH
 from ..base.say import duration, markdown
 from .junit import FAILED, PASSED, SKIPPED, Part
 
-SHOWN = 12  # units by name that wait
+SHOWN, NIGHTS = 12, 30   # units by name that wait; nights of the history
+HISTORY = ["night", "commit", "units:n", "done in it:n", "red:n", "waiting:n", "time:n"]
 TRUST = "A scheduler runs what it is sent, as the user that started its workers: TLS with certificates of your own, or loopback."
 
 
@@ -30,7 +31,7 @@ def view(parts: list[Part], done, budget: str, seconds: float, code: int) -> dic
         "head": ["part", "result", "passed:n", "failed:n", "not run:n", "time:n"],
         "rows": [[part.name, "invalid" if part.invalid else part.status, *map(part.count, (PASSED, FAILED, SKIPPED)), duration(part.seconds)]
                  for part in parts],
-        "units": "", "waits": [], "notes": [], "trust": "",
+        "units": "", "waits": [], "notes": [], "trust": "", "history_head": HISTORY, "history": [],
         "parts": [{"name": part.name, "lines": lines_of(part)} for part in parts if lines_of(part)],
     }
     if done:
@@ -38,6 +39,8 @@ def view(parts: list[Part], done, budget: str, seconds: float, code: int) -> dic
                          f"{done.engine}: {duration(done.busy)} of work in {duration(done.seconds)}")
         told["waits"] = waits(done.waiting)
         told["notes"] = [line for note in done.notes for line in note.splitlines()]
+        told["history"] = [[one["utc"], one["commit"][:12], one["units"], one["fresh"], len(one["red"]), one["waiting"], duration(one["seconds"])]
+                           for one in reversed(done.nights[-NIGHTS:])]
         told["trust"] = TRUST if "scheduler" in done.engine else ""
     return told
 
@@ -76,6 +79,7 @@ def markdown_text(told: dict) -> str:
     lines += ["", told["units"], *(["", told["trust"]] if told["trust"] else [])] if told["units"] else []
     lines += ["", "## Waits", "", *(bullets(told["waits"]) or ["nothing"])]
     lines += ["", "## Seen on the way", "", *bullets(told["notes"])] if told["notes"] else []
+    lines += ["", "## Nights", "", *markdown(told["history_head"], told["history"])] if told["history"] else []
     for part in told["parts"]:
         lines += ["", f"## {part['name']}", "", *bullets(part["lines"])]
     return "\n".join(lines) + "\n"

@@ -296,6 +296,8 @@ def units_parts(args: argparse.Namespace, seconds: float) -> list[Part]:
     """Searches, exhibits, mutants, stresses, outside code: what can be divided, by this machine or a cluster."""
     store, day = Store(Path(args.store)), datetime.datetime.now(datetime.timezone.utc).date()
     args.done = nightly_units.run(store, seconds, day, args.scheduler, args.processes, args.shard, not args.no_build)
+    if not args.shard:
+        nightly_units.keep_records(args.done)
     return args.done.parts
 
 

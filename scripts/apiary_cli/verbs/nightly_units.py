@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import re
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,9 +15,9 @@ from ..base.say import duration, say, warn
 from ..night import memory as memories, spread
 from ..night.store import Store
 from ..night.unit import Unit
-from ..report import night_cases
-from ..report.junit import FAILED, Case, Part
-from ..verify import checks, night_units, search_parts
+from ..report import night_cases, prove_page
+from ..report.junit import FAILED, PASSED, Case, Part
+from ..verify import checks, engine_agreement, night_units, search_parts, stressing
 from ..verify.verdicts import cut, expected
 
 HERE = "local"      # of --scheduler: a cluster of processes of this machine
@@ -39,6 +40,9 @@ class Done:
     last: dict[str, str] | None = None   # what was red in the last night; None: there was none
     verdicts: list[dict] = field(default_factory=list)
     entries: list[checks.Entry] = field(default_factory=list)
+    stresses: list[dict] = field(default_factory=list)  # results
+    stamp: dict = field(default_factory=dict)
+    nights: list[dict] = field(default_factory=list)    # this one last
 
     def record(self) -> dict:
         return {name: getattr(self, name) for name in ("units", "fresh", "busy", "seconds", "engine", "waiting", "notes", "last")}
@@ -97,6 +101,7 @@ def run(store: Store, seconds: float, day: datetime.date, scheduler: str | None,
         more: list[Unit] = []) -> Done:
     """All that fits. The store keeps it, and the record beside it says what was done and what waits."""
     with store.alone():
+        store.prune()
         memory, entries = memories.read(store), checks.all_entries()
         sources_of = sources.Evidence(repo.PROVED_FOLDERS, ["model"], "checks")
         engine = engine_of(scheduler, processes, store)
@@ -137,6 +142,24 @@ def remember(store: Store, memory: memories.Memory, records: list[dict], done: D
     memory.red = {f"{one.name} {case.name}": getattr(case, "replay", "") for one in done.parts for case in one.cases if case.status == FAILED}
     memories.write(store, memory, {"utc": records[0]["utc"], "commit": records[0]["stamp"]["commit"], "units": done.units, "fresh": done.fresh,
                                    "red": sorted(memory.red), "waiting": len(done.waiting), "seconds": round(done.seconds, 1)})
+    done.nights = memories.read(store).nights
+
+
+def keep_records(done: Done) -> None:
+    """What is proved and stressed of this source, as `prove` and `stress` leave it: for the report of a race."""
+    told = [verdict for verdict in done.verdicts if verdict.get("executions")]
+    if told:
+        engine_agreement.write_csv(told, done.entries)
+        prove_page.write(told, done.entries, done.stamp)
+        checks.write_record(told, done.entries, done.stamp)
+    runs = []
+    for result in done.stresses:
+        words, case = shlex.split(result["line"]), night_cases.case(result)
+        program, preset, seed = words[2], words[words.index("--preset") + 1], int(words[words.index("--seed") + 1])
+        runs.append({"program": program, "preset": preset, "sanitizer": stressing.SANITIZERS[preset], "seed": seed, "seconds": result["seconds"],
+                     "passed": case.status == PASSED, "reason": case.message, "replay": result["line"], "detail": None})
+    if runs:
+        stressing.write_record(runs, done.stamp | {"source_hash": repo.source_hash(*repo.STRESSED_FOLDERS), "source_folders": list(repo.STRESSED_FOLDERS)})
 
 
 def judged(records: list[dict], store: Store, last: dict[str, str] | None, whole: bool = True) -> Done:
@@ -164,6 +187,10 @@ def judged(records: list[dict], store: Store, last: dict[str, str] | None, whole
                 [f"{one['kind']} {one['name']}" for one in waiting],
                 list(dict.fromkeys(note for record in records for note in record["notes"])), last, verdicts, entries)
     done.notes += [note for note in store.garbage if note not in done.notes]
+    done.stresses, done.stamp = [result for result in results.values() if result["kind"] == "stress"], records[0]["stamp"]
+    if complete:
+        red = engine_agreement.report(verdicts, entries)[1]
+        next(part for part in done.parts if part.name == "search").cases += [Case(one[:80], FAILED, 0.0, one) for one in red]
     for record in records:
         if record["fault"]:
             done.parts.append(Part("engine", [Case("the units", FAILED, 0.0, record["fault"])]))
