@@ -22,11 +22,11 @@ from .base.errors import Fault, HARNESS, Stopped, USAGE, columns, unknown
 from .base.say import Progress, listing
 from .verbs import completion, setup
 
-VERBS = ("setup", "build", "check", "prove", "arbitrate", "hunt", "mutate", "museum", "stress", "faults", "soak", "fuzz", "race",
-         "compare", "qualify", "tune", "hazards", "exact", "virtual", "calibrate", "report", "publish", "nightly", "merge", "doctor",
-         "completion", "clean")
-DECIDES = ("check", "prove", "arbitrate", "hunt", "mutate", "museum", "stress", "faults", "soak", "fuzz", "race", "compare", "qualify",
-           "tune", "hazards", "exact", "virtual", "calibrate", "publish", "nightly", "merge", "doctor")
+VERBS = ("setup", "build", "check", "prove", "arbitrate", "hunt", "mutate", "museum", "stress", "faults", "soak", "selftest", "fuzz",
+         "race", "compare", "qualify", "tune", "hazards", "exact", "virtual", "calibrate", "report", "publish", "nightly", "merge",
+         "doctor", "completion", "clean")
+DECIDES = ("check", "prove", "arbitrate", "hunt", "mutate", "museum", "stress", "faults", "soak", "selftest", "fuzz", "race", "compare",
+           "qualify", "tune", "hazards", "exact", "virtual", "calibrate", "publish", "nightly", "merge", "doctor")
 BARE = ("setup", "doctor", "clean")  # run without the libraries of scripts/requirements.txt
 LISTS = ("prove", "race")  # whose --list does, too
 

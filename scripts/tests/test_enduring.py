@@ -120,6 +120,23 @@ class Plan(unittest.TestCase):
             self.assertEqual(soak.threads_of("over16"), soak.MOST_THREADS)
         self.assertIsNone(soak.threads_of("as_is"))
 
+    def test_a_stress_program_that_fails_is_kept_with_its_command(self) -> None:
+        with TemporaryDirectory() as name:
+            folder = Path(name)
+            program = folder / "stress_hive"
+            program.write_text("#!/bin/sh\ncase $* in *--one-cpu*) echo lost; exit 1;; esac\n")
+            program.chmod(0o755)
+            with mock.patch.object(soak.stressing, "plan", lambda *_: [Run("ci-night", program, 5)]), mock.patch("sys.stdout"):
+                found = soak.of_programs([], ["ci-night"], ["as_is", "one_cpu", "over4"], 0.1, 5, folder / "kept")
+            self.assertEqual([one["passed"] for one in found], [True, False, True])
+            self.assertIn("--one-cpu", (folder / "kept" / "stress_hive-one_cpu-ci-night-5" / "again.sh").read_text())
+            self.assertEqual((folder / "kept" / "stress_hive-one_cpu-ci-night-5" / "said.txt").read_text(), "lost\n")
+
+    def test_under_a_sanitizer_its_own_system_calls_are_left_alone(self) -> None:
+        with mock.patch.object(enduring, "program", lambda _: Path(__file__)), mock.patch.object(enduring, "is_built", lambda _: True):
+            plain, under = ({one.name.split()[2] for one in faults.units(preset=preset)} for preset in ("ci-night", "tsan"))
+        self.assertEqual(plain - under, set(faults.OF_SANITIZERS))
+
     def test_a_time_is_read_or_refused(self) -> None:
         self.assertEqual(soak.seconds_of("10m"), 600.0)
         for text in ("", "10", "0s", "-1m", "1e9h", "1d"):

@@ -32,8 +32,11 @@ public:
     void took(std::size_t id) noexcept {
         if ((state_[id].fetch_or(ran, std::memory_order_relaxed) & ran) != 0)
             doubled_.store(id + 1, std::memory_order_relaxed);
+        if (closed_.load(std::memory_order_relaxed)) late_.store(id + 1, std::memory_order_relaxed);
         ran_.fetch_add(1, std::memory_order_relaxed);
     }
+    // The scheduler's stop has returned: no piece runs any more.
+    void close() noexcept { closed_.store(true, std::memory_order_relaxed); }
     // The piece has been destroyed, whether it ran or not.
     void ended(std::size_t id) noexcept {
         state_[id].fetch_or(gone, std::memory_order_relaxed);
@@ -60,6 +63,8 @@ public:
     // What does not add up; empty: nothing. `may_drop`: a stop that discards has been asked for.
     std::string settle(bool may_drop) const {
         if (const std::size_t id = doubled_.load(); id != 0) return "piece " + std::to_string(id - 1) + " ran twice";
+        if (const std::size_t id = late_.load(); id != 0)
+            return "piece " + std::to_string(id - 1) + " ran after the stop had returned";
         for (std::size_t id = 0; id != state_.size(); ++id) {
             const unsigned s = state_[id].load();
             const std::string piece = "piece " + std::to_string(id);
@@ -84,7 +89,8 @@ public:
 private:
     static constexpr unsigned accepted = 1, refused = 2, ran = 8, gone = 16;
     std::vector<std::atomic<std::uint8_t>> state_;
-    std::atomic<std::size_t> next_{0}, doubled_{0};
+    std::atomic<std::size_t> next_{0}, doubled_{0}, late_{0};
+    std::atomic<bool> closed_{false};
     std::atomic<std::uint64_t> ran_{0}, answered_{0}, refused_{0}, posted_{0}, ended_{0};
 };
 

@@ -220,6 +220,7 @@ std::optional<std::string> round(const options& o, const setting& s, std::uint64
         const bool waits = (seed % 2 == 0 || Desk::waits_first) && !d.may_drop() && !by_chance;
         while (waits && !b.all_ended() && !d.may_drop()) sleep_seconds(50e-6);
         d.end(how);
+        b.close();
         dropped = d.may_drop(), failure = d.failure();
         t.sleeps += d.sleeps();
     }
@@ -459,7 +460,8 @@ struct all_of {
     static void list() { (std::printf("%s\n", std::string(Desk::name).c_str()), ...); }
 };
 using desks = all_of<bare_pool_desk, coro_pool_desk, fork_join_desk, global_queue_desk, hive_desk, processes_desk,
-                     task_graph_desk, planted_loses, planted_doubles, planted_hangs, planted_crashes>;
+                     task_graph_desk, planted_loses, planted_doubles, planted_late, planted_hangs, planted_crashes,
+                     planted_leaks, planted_races, planted_uses_freed>;
 
 template <class T>
 bool read_number(const char* text, T& into) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+from datetime import datetime, timezone
 
 from ..base import argument_kinds, building, json_result, repo, sources
 from ..base.errors import Fault, USAGE, unknown
@@ -69,9 +70,12 @@ def stress_words(run: stressing.Run, variant: str, seconds: float) -> list[str]:
     return [*stressing.command(run, seconds, threads_of(variant)), *(["--one-cpu"] if variant == "one_cpu" else [])]
 
 
-def units(seconds: float, seed: int, presets: tuple[str, ...] = (PLAIN, *enduring.SANITIZERS)) -> list[Unit]:
-    """For a night: each cell of the builds that are there."""
-    return [cell.unit("soak") for cell in cells(list(enduring.SCHEDULERS), list(filter(enduring.is_built, presets)), list(VARIANTS), seconds, seed)]
+def units(seconds: float = 30.0, seed: int | None = None, presets: tuple[str, ...] = (PLAIN, *enduring.SANITIZERS)) -> list[Unit]:
+    """For a night: each cell of the builds that are there. Each day has a seed of its own. What a unit does not see is memory that
+    grows, which this verb judges."""
+    there = [preset for preset in presets if enduring.is_built(preset)]
+    chosen = datetime.now(timezone.utc).toordinal() if seed is None else seed
+    return [cell.unit("soak") for cell in cells(list(enduring.SCHEDULERS), there, list(VARIANTS), seconds, chosen)]
 
 
 def grew(cell: Cell, row: dict) -> bool:
@@ -167,7 +171,7 @@ def run(args: argparse.Namespace) -> int:
         for preset in (PLAIN, *(enduring.SANITIZERS if args.sanitize else ())):
             building.build(preset, only="night")
             if with_programs:
-                building.build(preset, only="stress", names=tuple(programs))
+                building.build(preset, only="stress")
     presets = [preset for preset in (PLAIN, *enduring.SANITIZERS) if enduring.is_built(preset)]
     if not presets:
         raise Fault(f"no {enduring.PROGRAM} of this source is built", "", "scripts/apiary soak without --no-build")

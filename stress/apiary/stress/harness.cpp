@@ -50,7 +50,7 @@ private:
         while (!changed_.wait_for(held, limit, [this] { return over_; })) {
             const std::uint64_t now = run_.steps();
             if (now == seen) {
-                std::fprintf(stderr, "%s\n", run_.describe ? run_.describe().c_str() : "(no description)");
+                std::fprintf(stderr, "%s\n", run_.describe().c_str());
                 run_.fail("no progress for " + std::to_string(limit.count()) + " s after " + std::to_string(now) +
                           " steps: a wake-up was lost, or a thread spins");
             }

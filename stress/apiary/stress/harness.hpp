@@ -12,7 +12,9 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
+#include <utility>
 
 namespace apiary::stress {
 
@@ -23,6 +25,23 @@ struct options {
     double watchdog_seconds = 60;
     bool one_cpu = false;  // every thread on one CPU: preemption in place of parallelism
     std::string json;
+};
+
+// What a run says of its parts. Its threads set it, and the watchdog asks, in any order.
+class description {
+public:
+    void operator=(std::function<std::string()> tell) {
+        const std::lock_guard held(mutex_);
+        tell_ = std::move(tell);
+    }
+    std::string operator()() const {
+        const std::lock_guard held(mutex_);
+        return tell_ ? tell_() : "(no description)";
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::function<std::string()> tell_;
 };
 
 class run {
@@ -38,7 +57,8 @@ public:
 
     const options& opts;
     const std::uint64_t seed;
-    std::function<std::string()> describe;  // the state, for the watchdog; set before threads start
+    description
+        describe;  // the state, for the watchdog: what it refers to lives as long as the round, or until the next is set
 
 private:
     std::atomic<std::uint64_t> steps_{0};
