@@ -312,6 +312,8 @@ class Six(unittest.TestCase):
     def test_the_drawing_has_a_dot_for_each_point_and_one_ring(self) -> None:
         drawn = six.drawn([self.line(*self.of("quick", 0.5, 1.0, 1.2)), six.Line("idle", "nothing")])
         self.assertEqual((drawn.count("<circle"), drawn.count("r=\"7\""), "idle" in drawn), (4, 1, False))
+        far = six.drawn([self.line(*self.of("quick", 0.0005, 1.0, 1.2))])
+        self.assertGreater(min(float(at) for at in re.findall(r'<circle cx="([\d.]+)"', far)), six.LEFT, "no point is cut at the edge")
 
     def test_a_date_is_a_date(self) -> None:
         self.assertEqual([six.date("20261126T160900Z-vm"), six.date("my-folder")], ["26 November 2026", "my-folder"])
