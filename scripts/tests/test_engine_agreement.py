@@ -124,6 +124,14 @@ class ProvePage(unittest.TestCase):
         self.assertIn("1 searches did not end within their budget; nothing is red", late)
         self.assertIn("All as they must be", page(verdict("a", "explorer")))
 
+    def test_mutants_stand_beside_the_structure_if_they_are_of_the_same_source(self) -> None:
+        headers = {"impl/apiary/queues/lifo_slot.hpp": {"mutants": 8, "killed": 7, "explained": 1}}
+        for source, shown in (("h", True), ("other", False)):
+            with TemporaryDirectory() as folder:
+                page = Path(folder) / "p.html"
+                prove_page.write([verdict("a", "explorer")], [], {"source_hash": "h"}, page, {"source_hash": source, "headers": headers})
+                self.assertEqual("7 of 8, 1 explained" in page.read_text(), shown)
+
     def test_a_check_and_a_header_are_of_the_structure_whose_file_they_stand_in(self) -> None:
         self.assertEqual([structures.structure(Path(one)) for one in ("queues/lifo_slot_check.cpp", "schedulers/hive/hive_logic_check.cpp")],
                          ["queues/lifo_slot", "schedulers/hive"])

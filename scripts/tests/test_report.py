@@ -312,6 +312,8 @@ class Six(unittest.TestCase):
     def test_the_drawing_has_a_dot_for_each_point_and_one_ring(self) -> None:
         drawn = six.drawn([self.line(*self.of("quick", 0.5, 1.0, 1.2)), six.Line("idle", "nothing")])
         self.assertEqual((drawn.count("<circle"), drawn.count("r=\"7\""), "idle" in drawn), (4, 1, False))
+        far = six.drawn([self.line(*self.of("quick", 0.0005, 1.0, 1.2))])
+        self.assertGreater(min(float(at) for at in re.findall(r'<circle cx="([\d.]+)"', far)), six.LEFT, "no point is cut at the edge")
 
     def test_a_date_is_a_date(self) -> None:
         self.assertEqual([six.date("20261126T160900Z-vm"), six.date("my-folder")], ["26 November 2026", "my-folder"])
@@ -328,6 +330,18 @@ class SitePages(unittest.TestCase):
         marks = {"hive": [svg.Mark(1, 10.0, 9.0, 11.0), svg.Mark(4, 20.0)], "go": [svg.Mark(4, 5.0)]}
         told = site_pages.chart("x", "", marks, "workers")
         self.assertEqual((told["head"], told["rows"]), (["", "1:n", "4:n"], [["hive", "10.0 ns [9.00 ns, 11.0 ns]", "20.0 ns"], ["go", "", "5.00 ns"]]))
+
+
+    def test_a_price_is_drawn_where_a_program_has_several_budgets_and_only_there(self) -> None:
+        def row(budget: int, cost: int, late: int, params: str = "rate=1000") -> dict[str, str]:
+            return {"scenario": "latency_vs_load", "scenario_params": f"idle_cpu={budget};{params}", "placement": "free", "subject": "hive", "status": "ok",
+                    "role": "candidate", "row_kind": "measure", "cpu_ns": str(cost), "ops": "1", "lat_p99_ns": str(late), "flags": "injector_us=1"}
+
+        loaded = ({}, [row(0, 100, 900), row(0, 100, 1100), row(5, 400, 300)], [])
+        (drawn,) = site_pages.frontier(loaded)
+        self.assertEqual(drawn["rows"], [["hive", "100 ns", "1.00 µs [950 ns, 1.05 µs]"], ["hive", "400 ns", "300 ns [300 ns, 300 ns]"]])
+        self.assertEqual(site_pages.frontier(({}, [row(0, 100, 900)], [])), [])
+        self.assertEqual(site_pages.under_load(({}, [row(0, 100, 900, f"rate={rate}") for rate in (1, 2, 3)], [])), [], "another chart's")
 
 
 class Tables(unittest.TestCase):

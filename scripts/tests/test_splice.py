@@ -49,8 +49,8 @@ class Marks(unittest.TestCase):
             self.assertEqual(caught.exception.code, 2)
 
     def test_the_pages_of_this_repository_have_them(self) -> None:
-        rooms = [(f"impl/apiary/schedulers/{room}/README.md", "race") for room in ("coro_pool", "fork_join", "processes", "task_graph")]
-        for page, name in (("README.md", "race"), ("METHODOLOGY.md", "qualify"), ("METHODOLOGY.md", "qualify one_cpu"), *rooms):
+        rooms = [(f"impl/apiary/schedulers/{room}/README.md", "race") for room in ("coro_pool", "fork_join", "hive", "processes", "task_graph")]
+        for page, name in (("impl/apiary/schedulers/README.md", "six"), ("METHODOLOGY.md", "qualify"), ("METHODOLOGY.md", "qualify one_cpu"), *rooms):
             splice.between((REAL_ROOT / page).read_text(), name, "new", page)
 
 

@@ -3,6 +3,7 @@ ratio to the peers that both have. It lies in the folder as former.json, and sta
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from ..base import repo, stats
@@ -26,7 +27,7 @@ def found(old: list[Row], new: list[Row], name: str) -> dict:
     by: dict[str, list[str]] = {}
     for one in slower:
         by.setdefault(one.subject, []).append(line(one))
-    return {"schema_version": 1, "former": name, "compared": len(compared), "slower": by}
+    return {"schema_version": 1, "former": name, "compared": dict(Counter(one.subject for one in compared)), "slower": by}
 
 
 def told(folder: Path, ours: list[str]) -> str:
@@ -36,6 +37,7 @@ def told(folder: Path, ours: list[str]) -> str:
         return ""
     slower = [f"{one if len(ours) == 1 else f'{name}: {one}'}" for name in ours for one in record["slower"].get(name, [])]
     more = f", and {len(slower) - SHOWN} more" if len(slower) > SHOWN else ""
+    count = sum(record["compared"].get(name, 0) for name in ours)
     if not slower:
-        return f"Nothing is slower than in the race before, {record['former']} ({record['compared']} comparisons)."
+        return f"Nothing is slower than in the race before, {record['former']} ({count} comparisons)."
     return f"**Slower than before** ({record['former']}, by the ratio to the peers that both have): {'; '.join(slower[:SHOWN])}{more}."

@@ -31,13 +31,13 @@ def trace(v: dict, what: dict[str, str]) -> dict:
             "reason": v.get("reason") or v.get("verdict", ""), "trace": v.get("trace"), "replay": v.get("replay")}
 
 
-def by_structure(verdicts: list[dict], sign: dict[str, str], mutation: dict | None) -> list[list[str]]:
+def by_structure(verdicts: list[dict], sign: dict[str, str], weakened: dict | None) -> list[list[str]]:
     """A row for each: its properties, the bounds that they hold within, how much was searched, mutants noticed, defects caught."""
     groups: dict[str, list[dict]] = defaultdict(list)
     mutants: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for v in verdicts:
         groups["litmus tests" if v["kind"] == "litmus" else structures.of_check(v["name"])].append(v)
-    for header, told in ((mutation or {}).get("headers") or {}).items():
+    for header, told in ((weakened or {}).get("headers") or {}).items():
         sums = mutants[structures.of_header(header)]
         sums[:] = (a + told[key] for a, key in zip(sums, ("killed", "explained", "mutants")))
     out = []
@@ -105,10 +105,10 @@ def sentence(record: dict, mutants: dict | None) -> str:
     return told + (f"; of {sums[1]} weakened memory orders {sums[0]} are noticed." if sums[1] else ".")
 
 
-def view(verdicts: list[dict], entries: list[checks.Entry], stamp: dict, mutation: dict | None = None) -> dict:
+def view(verdicts: list[dict], entries: list[checks.Entry], stamp: dict, mutants: dict | None = None) -> dict:
     what, sign = {entry.name: entry.what for entry in entries}, signs(verdicts)
     caught = [v for v in verdicts if expected(v) and v["kind"] == "exhibit" and v.get("trace")]
-    told = by_structure(verdicts, sign, mutation)
+    told = by_structure(verdicts, sign, mutants)
     bad, late = list(filter(wrong, verdicts)), list(filter(unfinished, verdicts))
     short = [v for v in verdicts if cut(v) and expected(v)]
     return {
@@ -117,12 +117,13 @@ def view(verdicts: list[dict], entries: list[checks.Entry], stamp: dict, mutatio
         "bad_rows": [[v["name"], v.get("engine", ""), v.get("verdict", "error"), (v.get("reason") or "")[:SHORT]] for v in bad],
         "late": [[v["name"], how_far(v)] for v in late], "short": [[v["name"], how_far(v)] for v in short],
         "differ": causes(verdicts, entries) if entries else [], "bounds": list(sign.items()),
-        "rows": [row(v, sign) for v in verdicts], "caught": [trace(v, what) for v in caught], "mutation": bool(mutation),
+        "rows": [row(v, sign) for v in verdicts], "caught": [trace(v, what) for v in caught], "mutation": bool(mutants),
     }
 
 
-def write(verdicts: list[dict], entries: list[checks.Entry], stamp: dict, path: Path | None = None, mutation: dict | None = None,
+def write(verdicts: list[dict], entries: list[checks.Entry], stamp: dict, path: Path | None = None, mutants: dict | None = None,
           pages: list[tuple[str, str]] | None = None) -> None:
-    """`pages`: of the site, when this is one of them."""
-    told = view(verdicts, entries, stamp, mutation)
+    """`pages`: of the site, when this is one of them. `mutants`: of this source; none: those of the build, if they are."""
+    here = mutants or repo.read_json(mutation.RECORD)
+    told = view(verdicts, entries, stamp, here if here and here.get("source_hash") == stamp.get("source_hash") else None)
     repo.write_text(path or PAGE, html.render("prove.html", title="What is proved", pages=pages or [], here="proofs.html", **told))

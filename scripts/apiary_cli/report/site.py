@@ -107,7 +107,7 @@ def long_enough(history: dict) -> list[tuple[comparing.Key, dict]]:
 def six_rows(found: list[six.Line]) -> dict:
     """The table of the six, and a strip for each that raced."""
     raced = [one for one in found if one.points]
-    scale = svg.LogScale(1 / six.REACH, six.REACH)
+    scale = six.reach(raced)
     strips = [{
         "line": one, "drawn": html.raw(svg.forest_row(scale, one.middle.ratio, one.middle.lo, one.middle.hi, one.middle.margin,
                                                       [point.ratio for point in one.points], one.middle.kind, f"{one.name} over {one.rival}")),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..base import repo, stats
 from ..base.say import human
-from ..race import tables
+from ..race import metrics, tables
 from ..race.scenarios import SCENARIOS
 from ..analysis import comparing, metg
 from . import html, page_data, prove_page, six, svg
@@ -19,7 +19,7 @@ PAGES = [("index.html", "Six schedulers"), ("proofs.html", "Proofs"), ("curves.h
          ("trophies.html", "Trophies"), ("history.html", "History")]
 CATALOGUE = repo.ROOT / "model_check" / "museum" / "catalogue.csv"
 TROPHIES = repo.ROOT / "model_check" / "outside" / "TROPHIES.md"
-FRONTIER = "frontier.csv"
+BUDGET = "idle_cpu"  # hundredths of a processor for looking on: a parameter of a point
 PLOTTED = ("post_throughput", "spawn_many_local", "fib", "uts", "graph", "msg_throughput", "msg_ping_pong")  # first, of the virtual curves
 
 
@@ -81,9 +81,7 @@ def all_curves(load: six.Load, races: list[Path]) -> list[dict]:
     out, newest = [], list(reversed(races))
     if wide := six.widest(load):
         out.append({"name": "More processors, measured", "about": about(wide), "charts": speed_ups(load(wide)[1])})
-    if priced := next((folder for folder in newest if (folder / FRONTIER).exists()), None):
-        out.append({"name": "Latency, and what it costs", "about": about(priced), "charts": frontier(priced / FRONTIER)})
-    for name, of in (("Latency under load: the 99th percentile", under_load), ("The smallest task that pays", smallest)):
+    for name, of in (("Latency, and what it costs", frontier), ("Latency under load: the 99th percentile", under_load), ("The smallest task that pays", smallest)):
         found = next(((folder, told) for folder in newest if (told := of(load(folder)))), None)
         if found:
             out.append({"name": name, "about": about(found[0]), "charts": found[1]})
@@ -120,7 +118,7 @@ def under_load(loaded: tuple) -> list[dict]:
     for row in comparing.good(loaded[1]):
         params = tables.params_of(row["scenario_params"])
         rate = params.pop("rate", "")
-        if rate and row["row_kind"] == "measure" and row.get("lat_p99_ns") and row["role"] in ("candidate", "peer"):
+        if rate and BUDGET not in params and row["row_kind"] == "measure" and row.get("lat_p99_ns") and row["role"] in ("candidate", "peer"):
             at = row["scenario"], tables.params_text(params), row["placement"]
             by[at][row["subject"]][float(rate)].append(float(row["lat_p99_ns"]))
             hollow[at, row["subject"], float(rate)].append(comparing.limited(row, metric))
@@ -150,12 +148,27 @@ def share_of(value: float) -> str:
     return f"{value:.3g} %"
 
 
-def frontier(path: Path) -> list[dict]:
-    """Settings of one scheduler: latency against the processor time that it costs, as `race` left it."""
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    head = list(rows[0]) if rows else []
-    return [{"name": "frontier", "caption": "", "drawn": "", "head": head, "rows": [list(row.values()) for row in rows]}] if rows else []
+def frontier(loaded: tuple) -> list[dict]:
+    """The 99th percentile by the processor time of a post, through the budgets that a program has for looking on."""
+    by: dict[tuple, dict[str, dict[int, list[tuple[float, float]]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    for row in comparing.good(loaded[1]):
+        params = tables.params_of(row["scenario_params"])
+        budget, price = params.pop(BUDGET, ""), metrics.POST_COST.value(row)
+        if budget and price and row["row_kind"] == "measure" and row.get("lat_p99_ns") and row["role"] in ("candidate", "peer"):
+            at = row["scenario"], tables.params_text(params), row["placement"]
+            by[at][row["subject"]][int(budget)].append((price, float(row["lat_p99_ns"])))
+    out = []
+    for at, subjects in sorted(by.items()):
+        series = {}
+        for name, found in sorted(subjects.items()):
+            points = ([(stats.median([price for price, _ in values]), [late for _, late in values]) for _, values in sorted(found.items())])
+            series[name] = sorted((svg.Mark(float(f"{price:.3g}"), *(stats.quantile(late, q) for q in (0.5, 0.25, 0.75))) for price, late in points),
+                                  key=lambda mark: mark.x)
+        if max(map(len, series.values())) > 1:
+            told = chart(html.place(at), "A line goes through the budgets of one program, a dot alone has none.", series, "ns of processor time a post")
+            rows = [[name, human(mark.x), cell(mark, human)] for name, marks in series.items() for mark in marks]
+            out.append(told | {"head": ["", "processor time a post:n", "p99:n"], "rows": rows})
+    return out
 
 
 def virtual() -> list[dict]:

@@ -237,7 +237,7 @@ def speed_up(load: Load = summary.load) -> str:
 
 # ------------------------------------------------------------------------------------------------------ drawing
 
-WIDE, LEFT, RIGHT, HIGH, TOP, REACH = 860, 190, 14, 34, 26, 100.0
+WIDE, LEFT, RIGHT, HIGH, TOP, LEAST = 860, 190, 14, 34, 26, 10.0
 STYLE = """
 text { font: 12px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #22231f } .soft { fill: #66665e } .name { font-weight: 600 }
 .rule { stroke: #dedbd1 } .one { stroke: #22231f } .open { fill: #66665e; color: #66665e } .good { fill: #2c7a4b; color: #2c7a4b }
@@ -249,20 +249,25 @@ NOTE = ("a dot: one point, time of ours over the rival's; the ring: the middle o
         "green: faster, red: slower, grey: undecided")
 
 
+def reach(found: list[Line]) -> svg.LogScale:
+    """To either side of 1 as far as points stand, and a little more: none lies beyond."""
+    ratios = [1 / LEAST, LEAST, *(point.ratio for one in found for point in one.points)]
+    return svg.LogScale(min(ratios) / 1.15, max(ratios) * 1.15)
+
+
 def drawn(found: list[Line]) -> str:
     """A row for each scheduler; one file for light and dark."""
-    scale = svg.LogScale(1 / REACH, REACH)
+    scale = reach(found)
     raced = [one for one in found if one.points]
     foot = TOP + HIGH * len(raced)
 
     def x(ratio: float) -> str:
-        return f"{LEFT + (WIDE - LEFT - RIGHT) * scale.at(min(REACH, max(1 / REACH, ratio))):.1f}"
+        return f"{LEFT + (WIDE - LEFT - RIGHT) * scale.at(ratio):.1f}"
 
     out = svg.tag("style", STYLE) + svg.tag("title", "time of each scheduler over that of its nearest rival, point by point")
-    for tick in (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100):
+    for tick in filter(scale.shows, (0.001, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 1000)):
         out += svg.tag("line", x1=x(tick), x2=x(tick), y1=TOP, y2=foot, class_="one" if tick == 1 else "rule")
-        anchor = "start" if tick < 0.02 else "end" if tick > 90 else "middle"
-        out += svg.tag("text", f"×{tick:g}", x=x(tick), y=foot + 16, text_anchor=anchor, class_="soft")
+        out += svg.tag("text", f"×{tick:g}", x=x(tick), y=foot + 16, text_anchor="middle", class_="soft")
     out += svg.tag("text", "← ours is faster", x=LEFT, y=15, class_="soft")
     out += svg.tag("text", "the rival is faster →", x=WIDE - RIGHT, y=15, text_anchor="end", class_="soft")
     for number, one in enumerate(raced):
