@@ -172,30 +172,31 @@ public:
     // std::logic_error if it is called a second time. Throws std::system_error or std::bad_alloc if a thread cannot be
     // started; the hive has then been stopped, and its tasks are discarded.
     void run() {
-        // The mutex is held throughout: otherwise an attach in between would have its worker started twice.
-        std::optional<lock> held(std::in_place, threads_mutex_);
-        if (phase_ != phase::fresh) throw std::logic_error("hive::run: called twice; a hive runs once");
-        phase_ = phase::running;
-        if (io_slice_ns_ != 0) usual_slice_ns_ = slice::of_this_thread();
         unsigned io = main_worker + 1, compute = 0;  // the next to be started
-        try {
-            for (; io < core_.io().size(); ++io)
-                if (!is_guest_[io]) start(*core_.io()[io]);
-            for (; compute < core_.compute().size(); ++compute) start(*core_.compute()[compute]);
-        } catch (...) {
-            core_.request_stop(stop_mode::discard);
-            held.reset();
-            // This thread ends what the workers hold that got no thread.
-            run_worker(*core_.io()[main_worker]);
+        std::exception_ptr refused;
+        {
+            // Held throughout: otherwise an attach in between would have its worker started twice.
+            const lock held(threads_mutex_);
+            if (phase_ != phase::fresh) throw std::logic_error("hive::run: called twice; a hive runs once");
+            phase_ = phase::running;
+            if (io_slice_ns_ != 0) usual_slice_ns_ = slice::of_this_thread();
+            try {
+                for (; io < core_.io().size(); ++io)
+                    if (!is_guest_[io]) start(*core_.io()[io]);
+                for (; compute < core_.compute().size(); ++compute) start(*core_.compute()[compute]);
+            } catch (...) {
+                refused = std::current_exception();
+                core_.request_stop(stop_mode::discard);
+            }
+        }
+        run_worker(*core_.io()[main_worker]);
+        if (refused) {  // this thread ends what the workers hold that got no thread
             for (; io < core_.io().size(); ++io)
                 if (!is_guest_[io]) run_worker(*core_.io()[io]);
             for (; compute < core_.compute().size(); ++compute) run_worker(*core_.compute()[compute]);
-            join_all();
-            throw;
         }
-        held.reset();
-        run_worker(*core_.io()[main_worker]);
         join_all();
+        if (refused) std::rethrow_exception(refused);
     }
 
     // For a task or a source on an IO worker of this hive: that worker tells the source about its descriptor until the
