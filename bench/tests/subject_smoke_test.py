@@ -292,8 +292,6 @@ class ForkJoin(Case):
             with self.subTest(scenario=scenario):
                 self.assert_refused(param.partition("=")[2], scenario, param)
 
-
-class Loops(Case):
     def test_each_loop_gives_the_right_answer(self) -> None:
         for scenario, *params in (("loop_empty",), ("loop_for", "n=1000"), ("loop_for", "n=1", "iterations=1"),
                                   ("loop_for", "n=1000", "lengths=pareto"), ("loop_reduce", "n=1000"),
@@ -648,7 +646,7 @@ class Graphs(Case):
 
 
 CASES = {"post_throughput": PostThroughput, "post_latency": PostLatency, "timers": Timers, "blocks": Blocks,
-         "tokio": Tokio, "fork_join": ForkJoin, "loops": Loops, "messages": Messages, "graphs": Graphs,
+         "tokio": Tokio, "fork_join": ForkJoin, "messages": Messages, "graphs": Graphs,
          "open_loops": OpenLoops, "waking": Waking, "floors": Floors,
          "treaty": Treaty, "wrong": Wrong, "skip": Skip, "twice": Twice, "sleep": Sleep, "shift": Shift,
          "within": Within}

@@ -27,7 +27,7 @@ function(apiary_add_subject name)
   apiary_register(subjects ${target})
   if(APIARY_TESTS)
     apiary_smoke_test(${target}
-      treaty post_throughput post_latency timers blocks tokio fork_join loops messages graphs open_loops waking floors)
+      treaty post_throughput post_latency timers blocks tokio fork_join messages graphs open_loops waking floors)
   endif()
 endfunction()
 
