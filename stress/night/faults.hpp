@@ -81,10 +81,14 @@ inline bool this_allocation_fails() noexcept {
 
 // ---- threads: of a child, by signals that it takes as below
 
+// To a point in time: the kernel adds its slack to what is left at each interruption, so that a rest may never end under signals.
 inline void sleep_seconds(double s) {
-    timespec t{static_cast<std::time_t>(s),
-               static_cast<long>((s - static_cast<double>(static_cast<std::time_t>(s))) * 1e9)};
-    while (::nanosleep(&t, &t) != 0 && errno == EINTR) {
+    timespec t{};
+    (void)::clock_gettime(CLOCK_MONOTONIC, &t);
+    const auto ns = static_cast<std::int64_t>(t.tv_nsec) + static_cast<std::int64_t>(s * 1e9);
+    t.tv_sec += static_cast<std::time_t>(ns / 1'000'000'000);
+    t.tv_nsec = static_cast<long>(ns % 1'000'000'000);
+    while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr) == EINTR) {
     }
 }
 

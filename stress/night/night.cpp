@@ -192,7 +192,7 @@ std::optional<std::string> round(const options& o, const setting& s, std::uint64
         const auto poster = [&](std::uint64_t own_seed, bool first) {
             dice own(own_seed);
             for (std::size_t posts = 0; d.post(own); ++posts) {
-                if (own.below(32) == 0) std::this_thread::sleep_for(std::chrono::microseconds(own.below(300)));
+                if (own.below(32) == 0) sleep_seconds(1e-6 * own.below(300));
                 if (first && s.churns && posts % 16 == 0) d.churn();
                 if (first && mid_refusal && posts == 8)
                     (void)refuse([&] {
