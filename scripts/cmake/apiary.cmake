@@ -134,23 +134,31 @@ function(apiary_is_left_out variable moved)
   endif()
 endfunction()
 
-# apiary_add_test(name SOURCES … [LIBRARIES …] [ALONE] [ONE_THREAD | MEMORY | BOTH_SANITIZERS | NIGHT]): a GoogleTest program,
-# deterministic. ALONE: each source is compiled alone. ONE_THREAD: its tests start no thread, so that ThreadSanitizer has little to see;
-# MEMORY: what becomes of blocks is their subject, and other tests have the races. BOTH_SANITIZERS: it does the same under both. Of the
-# first two `check` has the build with AddressSanitizer, of the third those with both, and the night has the others. NIGHT: the night
-# has all of it.
+# apiary_add_test(name SOURCES … [ONE_THREAD_SOURCES …] [LIBRARIES …] [ALONE] [ONE_THREAD | MEMORY | BOTH_SANITIZERS | NIGHT]): a
+# GoogleTest program, deterministic.
+# ALONE: each source is compiled alone. ONE_THREAD: its tests start no thread, so that ThreadSanitizer has little to see; MEMORY: what
+# becomes of blocks is their subject, and other tests have the races. BOTH_SANITIZERS: it does the same under both. Of the first two
+# `check` has the build with AddressSanitizer, of the third those with both, and the night has the others. ONE_THREAD_SOURCES: of a
+# program of the third kind, files of the first. NIGHT: the night has all of it.
 function(apiary_add_test name)
-  cmake_parse_arguments(arg "ALONE;NIGHT;ONE_THREAD;MEMORY;BOTH_SANITIZERS" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "ALONE;NIGHT;ONE_THREAD;MEMORY;BOTH_SANITIZERS" "" "SOURCES;ONE_THREAD_SOURCES;LIBRARIES" ${ARGN})
   set(moved FALSE)
   if(arg_NIGHT OR ((arg_ONE_THREAD OR arg_MEMORY) AND NOT APIARY_SANITIZE MATCHES "^address")
      OR (arg_BOTH_SANITIZERS AND NOT APIARY_SANITIZE))
     set(moved TRUE)
   endif()
   apiary_is_left_out(left_out ${moved})
+  if(APIARY_SANITIZE STREQUAL "thread" AND arg_ONE_THREAD_SOURCES AND NOT APIARY_MOVED STREQUAL "with")
+    if(APIARY_MOVED STREQUAL "alone")
+      set(left_out FALSE)
+      set(arg_SOURCES ${arg_ONE_THREAD_SOURCES})
+    endif()
+    set(arg_ONE_THREAD_SOURCES "")
+  endif()
   if(NOT APIARY_TESTS OR left_out)
     return()
   endif()
-  add_executable(${name} ${arg_SOURCES})
+  add_executable(${name} ${arg_SOURCES} ${arg_ONE_THREAD_SOURCES})
   target_link_libraries(${name} PRIVATE
     apiary apiary_warnings apiary_sanitizers GTest::gtest_main ${arg_LIBRARIES})
   if(NOT arg_ALONE)

@@ -16,6 +16,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from unittest import mock
 
+from apiary_cli.base import building
 from apiary_cli.base.errors import Fault, Stopped
 from apiary_cli.base.say import duration
 from apiary_cli.verify import catalogue
@@ -286,6 +287,43 @@ class Parts(TreeCase):
 
 class Moved(unittest.TestCase):
     """What check leaves to the night."""
+
+    def test_a_build_of_everything_leaves_stresses_aside_and_the_night_builds_them(self) -> None:
+        aside, kept = Path("bin/stress_x"), Path("bin/x_check")
+        lists = {"aside": [aside], "stress": [aside], "checks": [kept]}
+        for only, known in ((None, [kept]), ("stress", [aside])):
+            with (
+                mock.patch.multiple(building, stale=lambda _: False, packages=mock.DEFAULT, proc=mock.DEFAULT, repo=mock.DEFAULT,
+                                    say=mock.DEFAULT) as made,
+                mock.patch.multiple(building.sources, drop_differing=mock.DEFAULT, refuse_other=mock.DEFAULT) as sources_made,
+            ):
+                made["repo"].presets.return_value = ["asan-ubsan"]
+                made["repo"].BUILD, made["repo"].KINDS = Path("build"), ("checks", "stress")
+                made["repo"].locked.return_value = contextlib.nullcontext()
+                made["repo"].preset_targets.return_value = []
+                made["repo"].manifest.side_effect = lambda _, kind: lists.get(kind, [])
+                made["proc"].run.return_value = mock.Mock(ok=True, out="")
+                with mock.patch.object(Path, "write_text"):
+                    building.build("asan-ubsan", only=only)
+            with self.subTest(only):
+                self.assertEqual(sources_made["refuse_other"].call_args.args[1], known)
+        with mock.patch.object(building, "build") as built, mock.patch.object(nightly.repo, "manifest", return_value=[aside]):
+            nightly.built_whole("asan-ubsan")
+        self.assertEqual(built.mock_calls, [mock.call("asan-ubsan"), mock.call("asan-ubsan", only="stress")])
+
+    def test_check_leaves_the_features_of_the_twin_to_the_night(self) -> None:
+        asked = []
+        done = mock.Mock(ok=True, out="test result: ok. 3 passed; 0 failed\n")
+        with (
+            mock.patch.object(building, "cargo", side_effect=lambda _, *words: asked.append("--features" in words) or done),
+            mock.patch.object(building, "rust_files", return_value=[]), mock.patch.object(building, "touch_differing"),
+            mock.patch.object(check.repo, "locked", return_value=contextlib.nullcontext()),
+            mock.patch.object(check.sources, "write_beside"), mock.patch.object(Path, "touch"),
+            contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()),
+        ):
+            told = [check.tried(name) for name in ("rust", check.RUST_NIGHT)]
+        self.assertEqual([part.passed for part in told], [True, True], told)
+        self.assertEqual(asked, [False, True])
 
     def test_the_night_runs_all_of_it(self) -> None:
         file = json.loads((REAL_ROOT / "CMakePresets.json").read_text())

@@ -24,8 +24,8 @@ from . import compare, costs, failures, setup
 
 SUMMARY = "set up, build, run all tests"
 DESCRIPTION = """\
-Runs set-up, then builds and runs the unit tests, examples and subjects (ci), the tests and stresses under the
-sanitizers (asan-ubsan, tsan), the model checks (model), the Rust twin's tests (rust) and the
+Runs set-up, then builds and runs the unit tests, examples and subjects (ci), the tests under the sanitizers
+(asan-ubsan, tsan) and the stresses under the latter, the model checks (model), the Rust twin's tests (rust) and the
 tests of these scripts (python); what the presets that end in -night have is left to `nightly`. Where
 impl/ differs from the commit in results/baseline it races the hive against that commit's (gate, as
 `compare` does): a regression or two modes that a second batch confirms fail, an invalid batch is a
