@@ -24,6 +24,7 @@
 #include "scenarios/targeted_latency.hpp"
 #include "scenarios/targeted_throughput.hpp"
 #include "scenarios/timer_lateness.hpp"
+#include "scenarios/timers.hpp"
 #include "scenarios/tree_sum.hpp"
 #include "scenarios/trees.hpp"
 #include "scenarios/uts.hpp"
@@ -36,6 +37,7 @@ inline constexpr std::array scenarios_of{
     entry_of<post_throughput, Runtime>(),
     entry_of<post_latency, Runtime>(),
     entry_of<timer_lateness, Runtime>(),
+    entry_of<timers, Runtime>(),
     entry_of<targeted_throughput, typename targeted_of<Runtime>::type>(),
     entry_of<targeted_latency, typename targeted_of<Runtime>::type>(),
     entry_of<steal_pressure, Runtime>(),

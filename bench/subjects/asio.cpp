@@ -1,5 +1,6 @@
 // Subject `asio`: Boost.Asio, one thread_pool of N threads. post for work from outside and for children, defer for
-// a task's own successor (its documentation: "a continuation of the calling context"), a steady_timer per delayed post.
+// a task's own successor (its documentation: "a continuation of the calling context"), a steady_timer per delayed post,
+// and one per timeout, whose expires_after cancels and arms.
 //
 // Aiming at a worker: N threads, each with an io_context of its own, as Asio's server examples do. Compute tasks: a
 // second thread_pool. It has no batch call, and no way to wait inside a worker: fork-join by continuation.
@@ -129,6 +130,19 @@ public:
     void post_compute(F&& task) {
         net::post(*compute_, std::forward<F>(task));
     }
+
+    using timeout = std::optional<net::steady_timer>;
+    template <class F>
+    bool rearm(timeout& t, std::chrono::nanoseconds delay, F&& task) {
+        const bool fresh = !t;
+        if (fresh) t.emplace(pool_);
+        const std::size_t cancelled = t->expires_after(delay);
+        t->async_wait([task = std::forward<F>(task)](const boost::system::error_code& why) mutable {
+            if (!why) task();
+        });
+        return fresh || cancelled == 1;
+    }
+    void disarm(timeout& t) { t.reset(); }
 
     template <class F>
     void post_delayed(std::chrono::nanoseconds delay, F&& task) {

@@ -105,6 +105,17 @@ public:
         must_accept(scheduler_.post_micro_batch(tasks) == tasks.size());
     }
 
+    using timeout = decltype(std::declval<Scheduler&>().post_delayed(static_cast<void (*)()>(nullptr),
+                                                                     std::chrono::nanoseconds()));
+    template <class F>
+    bool rearm(timeout& t, std::chrono::nanoseconds delay, F&& task) {
+        const bool was_pending = !t || t.cancel();
+        t = scheduler_.post_delayed(std::forward<F>(task), delay);
+        must_accept(static_cast<bool>(t));
+        return was_pending;
+    }
+    void disarm(timeout& t) { (void)t.cancel(); }
+
     template <class F>
     void post_delayed(std::chrono::nanoseconds delay, F&& task) {
         must_accept(static_cast<bool>(scheduler_.post_delayed(std::forward<F>(task), delay)));

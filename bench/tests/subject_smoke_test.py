@@ -183,6 +183,11 @@ class PostLatency(Case):
 
 
 class Timers(Case):
+    def test_timeouts_are_armed_again_and_none_fires(self) -> None:
+        for pending in (1, 50, 1000):
+            with self.subTest(pending=pending):
+                self.run_ok("timers", 200, "--param", "ops=200", "--param", f"pending={pending}", *ONE_BLOCK)
+
     def test_small_chains(self) -> None:
         for pending in (1, 7, 40):
             with self.subTest(pending=pending):

@@ -14,6 +14,9 @@
 //         template <class F> void yield(std::uint64_t number, F&& task);  // hand_on, after the ready tasks
 //         template <class F> void post_batch(std::span<F> tasks);         // moves from the elements
 //         template <class F> void post_delayed(std::chrono::nanoseconds delay, F&& task);
+//         using timeout = …;                               // made empty; with
+//         template <class F> bool rearm(timeout&, std::chrono::nanoseconds, F&& task);  // from a task; false: it was
+//         void disarm(timeout&);                                                        // armed and has begun since
 //         template <class F> void post_to_worker(unsigned worker, F&& task);
 //         using host = …;                                  // real_host.hpp, where it is not that one
 //         using targeted = …;                              // instead: another adapter, which has post_to_worker
@@ -90,6 +93,14 @@ concept batch_poster = poster<R> && requires(R& r, std::span<example_task> tasks
 template <class R>
 concept delayed_poster =
     poster<R> && requires(R& r, std::chrono::nanoseconds delay, example_task t) { r.post_delayed(delay, t); };
+
+// The runtime has timeouts that are cancelled and armed again, and do nothing then.
+template <class R>
+concept timeout_keeper =
+    poster<R> && requires(R& r, typename R::timeout& t, std::chrono::nanoseconds delay, example_task f) {
+        { r.rearm(t, delay, f) } -> std::same_as<bool>;
+        r.disarm(t);
+    };
 
 template <class R>
 concept targeted_poster = poster<R> && requires(R& r, example_task t) { r.post_to_worker(0U, t); };

@@ -2,8 +2,8 @@
 // and a cancel take as many steps among a million timers as among a thousand.
 //
 // What it is. A hierarchical timing wheel before a timer heap. A timer that is far away lies in the list of a slot,
-// where it is added and cancelled in a few steps; when its time comes near, its slot is emptied into finer slots, and at
-// last into the heap, which gives the exact order. Few timers lie in the heap from the start.
+// where it is added and cancelled in a few steps; when its time comes near, its slot is emptied into finer slots, and
+// at last into the heap, which gives the exact order. Few timers lie in the heap from the start.
 //
 // When to use it. For timeouts, most of which are cancelled. When not: for timers that all fire soon; the heap alone
 // has them one move earlier.
