@@ -586,6 +586,12 @@ class Clusters(Units):
         self.units = [self.units[0].with_(tree=True)]
         client = Client({"tls://a": {}}, self.fail)
         self.assertEqual([one["rc"] for one in self.perform(cluster.Cluster(client, self.store, "x", 1)).results.values()], [3])
+        (here,), there = self.units, self.units[0].with_(tree=False)
+        client.does = lambda *_: result(there)
+        for alone, takes in ((False, True), (True, False)):
+            engine = cluster.Cluster(client, self.store, "x", 2, alone=alone)
+            engine.submit(there)
+            self.assertEqual((engine.takes(there), engine.takes(here)), (False, takes), "of this machine no processor has two")
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ struct search_options {
     // Of code as it is: the one race that is looked for, as two places "path/queue.hpp:12". All others are gone on from.
     std::pair<std::string, std::string> race_in_question;
     unsigned loop_seconds = 5;  // of code as it is: processor time in plain instructions, then it is an endless loop
-    std::vector<std::string> from;  // explorer: the parts of the tree to search (trails); what is not finished comes back in `left`
+    std::vector<std::string> from;  // explorer: the parts of the tree to search; what is not finished comes back in `left`
     bool progress = false;      // explorer: a line on stderr every two seconds
     std::string label;          // what those lines call the check
     // Mutation: the site to weaken, "file:line:column:operation", and the order it gets ("relaxed", "acquire",
@@ -117,7 +117,7 @@ struct [[nodiscard]] verdict {
     std::map<std::string, std::uint64_t> laws;      // by law_kinds: how often each was asked
     std::uint64_t mutation_met = 0;                 // whether the mutated operation ran: 1
     std::uint64_t acted = 0;                        // a bit for each thread that ran a watched operation
-    std::string left;                               // of a part of a search: the parts that it did not finish, TRAIL@WEIGHT
+    std::string left;  // of a part of a search: the parts that it did not finish, TRAIL@WEIGHT
 };
 
 struct check_entry {

@@ -70,7 +70,8 @@ bool select(const command& c, std::vector<task>& tasks, std::string& error) {
         return false;
     }
     if (!c.search.from.empty() && tasks.front().check->as_it_is) {
-        error = "'" + c.names.front() + "' is of ordinary C++, whose scenarios are searches of their own: --from divides checks over Sync";
+        error = "'" + c.names.front() +
+                "' is of ordinary C++, whose scenarios are searches of their own: --from divides checks over Sync";
         return false;
     }
     if (!c.search.replay.empty() && tasks.size() != 1) {

@@ -49,7 +49,8 @@ void from(const std::string& name, search_options& o) {
     std::ifstream file(name);
     for (std::string line; std::getline(file, line);)
         if (!line.empty()) o.from.push_back(line);
-    if (o.from.empty()) throw no_value("--from", name, "a file that names a part of the tree in each line; all is the whole");
+    if (o.from.empty())
+        throw no_value("--from", name, "a file that names a part of the tree in each line; all is the whole");
 }
 
 struct named_bound {
@@ -167,11 +168,12 @@ command parse(int argc, const char* const* argv) {
     number("--timeout", c.timeout_seconds, 0.001, most_seconds,
            "seconds until a simulation that says nothing is stopped");
     read("--shard", shard, o, "I/N: the I-th of N parts, I from 0");
-    const CLI::Option* const parts =
-        read("--from", from, o,
-             "FILE: explorer: searches the parts of the tree that FILE names, one a line (all: the whole). What its budget leaves, "
-             "the verdict gives back as \"left\", TRAIL@WEIGHT, to be named in another FILE; what must be reached and asked is "
-             "for the sum of all parts to say");
+    const CLI::Option* const parts = read("--from", from, o,
+                                          "FILE: explorer: searches the parts of the tree that FILE names, one a line "
+                                          "(all: the whole). What its budget leaves, "
+                                          "the verdict gives back as \"left\", TRAIL@WEIGHT, to be named in another "
+                                          "FILE; what must be reached and asked is "
+                                          "for the sum of all parts to say");
     number("--jobs", o.jobs, 1U, 10'000U, "simulations at a time; default 1");
     read("--mutate", mutation, o,
          "SITE=ORDER: weakens one operation: SITE is FILE:LINE[:COLUMN[:OPERATION]]; ORDER also dropped. recheck:NAME "
@@ -216,10 +218,12 @@ command parse(int argc, const char* const* argv) {
         c.error = "--mutate-all runs every mutation by itself; leave out --mutate and --replay";
     if (!c.arbitrate.empty() && (!c.mutate_all.empty() || !o.mutate_site.empty() || !o.replay.empty()))
         c.error = "--arbitrate searches for one race in the code as it stands; leave out --mutate, --mutate-all and --replay";
-    if (parts->count() != 0 && (c.engines != explorer_only || hunts || o.shards != 1 || !o.replay.empty() || !c.mutate_all.empty() ||
-                                c.names.size() != 1))
-        c.error = "--from divides the exhaustive search of one check: it needs NAME and --engine explorer, and no --mode, --shard, "
-                  "--replay or --mutate-all";
+    if (parts->count() != 0 && (c.engines != explorer_only || hunts || o.shards != 1 || !o.replay.empty() ||
+                                !c.mutate_all.empty() || c.names.size() != 1))
+        c.error =
+            "--from divides the exhaustive search of one check: it needs NAME and --engine explorer, and no --mode, "
+            "--shard, "
+            "--replay or --mutate-all";
     if (!c.patch_file.empty() && c.mutate_all.empty()) c.error = "--patch needs --mutate-all FILE beside it";
     if (!o.replay.empty() && c.names.size() != 1) c.error = "--replay runs one execution of one check; name that check";
     return c;

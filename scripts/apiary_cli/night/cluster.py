@@ -120,8 +120,9 @@ def do_unit(told: dict, sent: dict[str, bytes]) -> dict:
 
 
 class Cluster:
-    def __init__(self, client, store: Store, told: str, here: int, close=lambda: None):
-        self.client, self.store, self.told, self.closes = client, store, told, close
+    def __init__(self, client, store: Store, told: str, here: int, close=lambda: None, alone: bool = False):
+        """`here`: units at a time that need this checkout; `alone`: its workers are on this machine, so that those count among theirs."""
+        self.client, self.store, self.told, self.closes, self.alone = client, store, told, close, alone
         self.here = Pool(here)
         self.futures: dict = {}
         self.good: set[str] = set()
@@ -160,13 +161,15 @@ class Cluster:
 
     @property
     def room(self) -> int:
-        return max(1, len(self.good)) + self.here.room
+        return max(1, len(self.good)) + (0 if self.alone else self.here.room)
 
     @property
     def running(self) -> int:
         return len(self.futures) + self.here.running
 
     def takes(self, unit: Unit) -> bool:
+        if self.alone and self.running >= len(self.good):
+            return False
         return self.here.takes(unit) if unit.tree else len(self.futures) < len(self.good)
 
     def submit(self, unit: Unit, sent: dict | None = None) -> None:
@@ -314,7 +317,7 @@ def local(processes: int, store: Store) -> Cluster:
             start("worker", "--scheduler-file", str(address), "--host", "127.0.0.1", "--nthreads", "1", "--nanny", "--no-dashboard", "--memory-limit", "0",
                   "--local-directory", str(folder), "--name", f"here-{i}")
         client = connected(str(repo.read_json(address)["address"]))
-        return Cluster(client, store, f"a scheduler with {processes} processes of this machine", processes, close)
+        return Cluster(client, store, f"a scheduler with {processes} processes of this machine", processes, close, True)
     except BaseException:
         close()
         raise

@@ -11,6 +11,7 @@ from ..verify.verdicts import cut, how_far, wrong
 from .junit import FAILED, PASSED, SKIPPED, Case, Verdict
 
 PLACE = re.compile(r"\b((?:impl|model_check|stress|bench)/[\w/.-]+\.(?:hpp|cpp|h)):(\d+)")
+WAITS = "did not fit; the next night begins with it"
 KINDS = {"search": "law", "exhibit": "exhibit not caught", "mutant": "mutant survives", "logic": "logic mutant survives", "stress": "stress",
          "hunt": "hunt", "outside": "outside code", "soak": "soak", "fault": "fault", "fuzz": "crash of a reader", "selftest": "planted defect not seen"}
 
@@ -67,6 +68,8 @@ def of_search(search: search_parts.Search, line: str) -> tuple[Case, dict]:
     told = {"kind": "search", "name": f"{search.entry.name} explorer", "seconds": search.seconds, "line": line, "output": ""}
     if wrong(verdict):
         return red(told, str(verdict.get("reason")), verdict), verdict
+    if not search.lines:
+        return Case(told["name"], SKIPPED, 0.0, WAITS), verdict
     if cut(verdict):
         return Case(told["name"], SKIPPED, search.seconds, f"not exhausted: {how_far(verdict)}; its parts wait"), verdict
     return Case(told["name"], PASSED, search.seconds, f"{verdict['graphs']:,} graphs in {verdict['parts']} parts"), verdict
@@ -88,7 +91,7 @@ def cases(entries: list[Entry], done: list[dict], results: dict[str, dict], wait
         verdicts.append(verdict)
     for one in waiting:
         if not one["check"]:
-            found.setdefault(one["kind"], []).append(Case(one["name"], SKIPPED, 0.0, "did not fit; the next night begins with it"))
+            found.setdefault(one["kind"], []).append(Case(one["name"], SKIPPED, 0.0, WAITS))
     return found, verdicts
 
 

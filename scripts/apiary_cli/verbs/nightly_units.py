@@ -117,6 +117,7 @@ def run(store: Store, seconds: float, day: datetime.date, scheduler: str | None,
                 night.results |= first.results
                 night.units |= first.units
                 night.fresh |= first.fresh
+                night.busy += first.busy
         finally:
             engine.close()
         record = {

@@ -177,7 +177,8 @@ def run(structures: list[str], budget: str, longer: str, jobs: int, only_invento
         found.results += counted("mutants", proc.run_chains(chains, jobs), len(work), lambda result: result.told)
     place = {pair: i for i, pair in enumerate(work)}
     found.results.sort(key=lambda result: place[result.site, result.mutant])
-    repo.write_json(RECORD, merge_record(repo.read_json(RECORD), evidence.check(), found, known, reviewed()))
+    with repo.locked("mutation"):  # the units of a night write it, too
+        repo.write_json(RECORD, merge_record(repo.read_json(RECORD), evidence.check(), found, known, reviewed()))
     return found
 
 

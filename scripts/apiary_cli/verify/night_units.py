@@ -59,10 +59,10 @@ def by_verb(kind: str, name: str, words: list[str], folders: tuple[str, ...], li
 
 
 def mutants(build: bool) -> list[Unit]:
-    """A unit for each header with atomic sites: all its weaker orders."""
-    files = sorted({item.file for item in inventory.read()[0]})
+    """A unit for each header with atomic sites that an engine runs: all its weaker orders."""
+    files = sorted({item.file for item in inventory.read()[0] if not item.real_only})
     more = [] if build else ["--no-build"]
-    return [by_verb("mutant", Path(file).stem, ["mutate", Path(file).stem, "--jobs", "1", *more], repo.PROVED_FOLDERS, HOUR)
+    return [by_verb("mutant", file.removeprefix("impl/apiary/").removesuffix(".hpp"), ["mutate", file, "--jobs", "1", *more], repo.PROVED_FOLDERS, HOUR)
             for file in files]
 
 

@@ -345,9 +345,9 @@ private:
     claim* claims_ = nullptr;  // null: nobody shares
     std::uint8_t job_ = 0;
     bool keeps_ways_ = false;
-    trail way_;                     // of this run
-    const trail* guide_ = nullptr;  // of a run that goes a known way
-    std::size_t guided_ = 0;        // how much of it is gone
+    trail way_;                         // of this run
+    const trail* guide_ = nullptr;      // of a run that goes a known way
+    std::size_t guided_ = 0;            // how much of it is gone
     std::uint64_t* probing_ = nullptr;  // the generator of a probe
     probe probe_;
     work_item probe_next_;

@@ -59,7 +59,8 @@ bool read_trail(std::string_view text, trail& way) {
         const std::size_t star = part.find('*');
         std::uint32_t child = 0, times = 1;
         if (!read_number(part.substr(0, star), child)) return false;
-        if (star != std::string_view::npos && (!read_number(part.substr(star + 1), times) || times > longest)) return false;
+        if (star != std::string_view::npos && (!read_number(part.substr(star + 1), times) || times > longest))
+            return false;
         way.insert(way.end(), times, child);
     }
     return !way.empty() && way.size() <= longest;
@@ -292,7 +293,8 @@ void searcher::exhaust_from() {
         trail way;
         if (read_trail(text, way) && engine_.push_at(std::move(way))) continue;
         v_.result = outcome::error;
-        v_.reason = "this search has no part '" + text + "': it was named by another version of the check or of the code";
+        v_.reason =
+            "this search has no part '" + text + "': it was named by another version of the check or of the code";
         return;
     }
     verdict uncounted;

@@ -128,14 +128,16 @@ void parts_add_up(const char* name) {
             part.max_executions = budget;
             waiting.pop_back();
             const verdict v = run_explorer<Check>(part);
-            expect(v.executions <= budget && v.result == (v.left.empty() ? apiary::model::outcome::pass : apiary::model::outcome::budget_ended),
+            expect(v.executions <= budget && v.result == (v.left.empty() ? apiary::model::outcome::pass
+                                                                         : apiary::model::outcome::budget_ended),
                    std::string(name) + ": a part " + v.mode + " " + v.reason);
             apiary::model::explorer::add_counts(sum, v);
             std::istringstream left(v.left);
             for (std::string one; left >> one;) waiting.push_back(one);
         }
-        expect(sum.executions == whole.executions && sum.graphs == whole.graphs && sum.blocked == whole.blocked && sum.sites == whole.sites &&
-                   sum.reached == whole.reached && sum.laws == whole.laws && sum.acted == whole.acted,
+        expect(sum.executions == whole.executions && sum.graphs == whole.graphs && sum.blocked == whole.blocked &&
+                   sum.sites == whole.sites && sum.reached == whole.reached && sum.laws == whole.laws &&
+                   sum.acted == whole.acted,
                std::string(name) + ": " + std::to_string(parts) + " parts of " + std::to_string(budget) + " have " +
                    std::to_string(sum.executions) + " executions, the whole " + std::to_string(whole.executions));
     }
