@@ -8,8 +8,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from apiary_cli.base import repo
-from apiary_cli.race import hazards, quota
+from apiary_cli.base import building, packages, proc, repo, source_names, sources
+from apiary_cli.race import hazards, quota, subjects
 from apiary_cli.verbs import hazards as verb
 
 from . import fakes
@@ -47,6 +47,13 @@ class Judged(unittest.TestCase):
             hazards.judge(cell, hazards.Hazard("h", "", 1, 10, "us", clock), hazards.Limits(clock=judged))
             self.assertEqual(cell.word, word, (clock, judged))
 
+    def test_of_times_by_the_clock_the_shortest_counts_and_a_failure_is_none(self) -> None:
+        hazard = hazards.read()["first_task"]
+        runs = [hazards.Cell("r", "first_task", "no" if n > 20_000 else "yes", figure=n, unit="us") for n in (30_000.0, 9.0, 50.0, 70.0, 80.0)]
+        for made, word in ((runs, "yes"), ([*runs[:2], hazards.Cell("r", "first_task", "no", "hang")], "no")):
+            with mock.patch.object(hazards, "meet", side_effect=made):
+                self.assertEqual(hazards.at_best(Path("p"), "r", hazard, hazards.Limits()).word, word)
+
     def test_answers(self) -> None:
         for out, right in (('x\n{"survived": true, "told": ""}\n', True), ("", False), ("{}", False), ('{"survived": 1, "told": ""}', False),
                            ('{"survived": true, "told": "", "figure": NaN}', False), ("[" * 9999, False)):
@@ -80,6 +87,34 @@ class Whole(TreeCase):
     def test_names_that_do_not_exist(self) -> None:
         for words in (["nobody"], ["--hazard", "nothing"], ["--update", "apiary"]):
             self.assertEqual(self.run_with(1.0, *words)[0], 2, words)
+
+
+class SecondCrate(unittest.TestCase):
+    """bench/rust_peers: built by the verb that needs a program of it, and by nothing else."""
+
+    def test_a_race_builds_what_it_names_of_it_and_hazards_their_programs(self) -> None:
+        with mock.patch.object(building, "build"), mock.patch.object(building, "build_rust", return_value=[]), mock.patch.object(
+            repo, "built", return_value=[]
+        ), mock.patch.object(building, "build_peers") as build_peers:
+            self.assertEqual(subjects.build_all(), [])
+            self.assertEqual([path.name for path in subjects.build_all({"hive", "kanal"})], ["subject_kanal"])
+            building.build_hazards()
+        self.assertEqual([sorted(call.args[0]) for call in build_peers.call_args_list],
+                         [[], ["subject_hive", "subject_kanal"], ["hazard_rayon", "hazard_tokio"]])
+
+    def test_its_subjects_are_known_by_name_and_cargo_builds_these_alone(self) -> None:
+        self.assertLessEqual({"kanal", "crossfire", "kameo", "smol", "may"}, source_names.subjects())
+        done = proc.Done([], 0, "", "", 0.0)
+        with mock.patch.object(proc, "run", return_value=done) as ran, mock.patch.object(sources, "write_beside") as record, mock.patch.object(
+            building, "touch_differing"
+        ), mock.patch.object(packages, "cargo", return_value="cargo"), mock.patch.object(packages, "cargo_env", return_value={}):
+            building.build_peers(["subject_may", "hive"])
+            building.build_peers(["hive"])
+        words = ran.call_args_list[0].args[0]
+        self.assertEqual(len(ran.call_args_list), 1, "nothing of it was named")
+        self.assertEqual((words.count("--bin"), words[words.index("--bin") + 1], "--locked" in words), (1, "subject_may", True))
+        self.assertEqual([call.args[0].name for call in record.call_args_list], ["subject_may"])
+        self.assertTrue(any("tokio_baseline" in str(path) for path in record.call_args.args[1]), "the harness is of its source")
 
 
 class Page(unittest.TestCase):

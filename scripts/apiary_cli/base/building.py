@@ -129,9 +129,11 @@ def build_peers(names: list[str]) -> None:
     started = time.monotonic()
     with repo.locked("rust_peers"), Progress("cargo", 0) as progress:
         touch_differing(programs, files)
+        before = {path: sources.digest(path) for path in files}
         done = cargo(progress, "build", "--release", *(word for path in programs for word in ("--bin", path.name)), crate=repo.PEERS)
         if not done.ok:
             raise Fault(f"cargo build {done.how()}", tail(done.out, 6000), "cd bench/rust_peers && cargo build --release --locked")
+        refuse_changed(before, "scripts/apiary hazards, or the race again")
         for program in programs:
             sources.write_beside(program, files)
     say(f"build bench/rust_peers: done in {duration(time.monotonic() - started)}")
@@ -208,13 +210,17 @@ def build_rust(only: str | None = None) -> list[Path]:
             if not done.ok:
                 by_hand = " ".join(["cd tokio_baseline && cargo build --release --locked", *words])
                 raise Fault(f"cargo build {done.how()}", tail(done.out, 6000), by_hand)
-        changed = [str(path.relative_to(repo.ROOT)) for path in files if sources.digest(path) != before[path]]
-        if changed:
-            raise Fault(f"{repo.some(changed)} changed while cargo built it", "", "scripts/apiary build rust")
+        refuse_changed(before, "scripts/apiary build rust")
         for program in programs:
             sources.write_beside(program, files)
     say(f"build tokio_baseline: done in {duration(time.monotonic() - started)}")
     return programs
+
+
+def refuse_changed(before: dict[Path, str], remedy: str) -> None:
+    changed = [str(path.relative_to(repo.ROOT)) for path, digest in before.items() if sources.digest(path) != digest]
+    if changed:
+        raise Fault(f"{repo.some(changed)} changed while cargo built it", "", remedy)
 
 
 def compile_flags(preset: str) -> str:

@@ -64,6 +64,6 @@ def stresses(names: list[str]) -> None:
 def subjects() -> set[str]:
     """The subjects that the sources can build, by the names of their programs."""
     text = "\n".join(texts("bench/subjects", "CMakeLists.txt"))
-    rust = {path.name.removeprefix("subject_") for path in building.rust_programs()}
+    rust = {path.name.removeprefix("subject_") for path in [*building.rust_programs(), *building.peer_programs()]}
     return {a or b for a, b in SUBJECT.findall(text)} | rust
 

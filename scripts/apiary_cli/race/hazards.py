@@ -27,6 +27,7 @@ COLUMNS = ["runtime", "version", "hazard", "survives", "figure", "unit", "how", 
 SHORT = re.compile(r"^it (was ended by )?|(?<=hang): .*|(?<=memory): .*|, above .*")  # what a cell of the page goes without
 QUOTA = 50  # hundredths of a processor
 LOOK_S = 0.02
+TRIES = 5
 GDB_S = 15.0
 FOLDER = repo.BUILD / "hazards"
 EXPECTED = {"hangs": "hang", "crashes": "was ended by SIGABRT", "loses": "99 of 100 ran", "grows": "memory", "burns": "1000 ms/s",
@@ -184,6 +185,16 @@ def judge(cell: Cell, hazard: Hazard, limits: Limits) -> None:
         cell.word, cell.how = "no", f"{cell.figure:.4g} {cell.unit}, above {hazard.most:g}"
 
 
+def at_best(program: Path, runtime: str, hazard: Hazard, limits: Limits) -> Cell:
+    """Of several runs the shortest by the clock, which other work on the machine can only lengthen; a run that fails is the cell."""
+    met = []
+    for _ in range(TRIES):
+        met.append(meet(program, runtime, hazard, limits))
+        if met[-1].figure is None:
+            return met[-1]
+    return min(met, key=lambda cell: cell.figure)
+
+
 def at_half(program: Path, runtime: str, hazard: Hazard, limits: Limits) -> Cell:
     """The work without and with the quota; the figure is the processor time of the second over that of the first."""
     spent = []
@@ -226,7 +237,8 @@ def cells(programs: list[Path], hazards: dict[str, Hazard], runtimes: list[str],
                 continue
             for name, hazard in hazards.items():
                 if (runtime, name) in pairs:
-                    cell = (at_half if name == "half_quota" else meet)(program, runtime, hazard, limits)
+                    way = at_half if name == "half_quota" else at_best if hazard.clock else meet
+                    cell = way(program, runtime, hazard, limits)
                 else:
                     cell = Cell(runtime, name, "–", "it has no such call")
                 cell.version = version

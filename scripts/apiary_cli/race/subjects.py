@@ -8,6 +8,7 @@ import re
 import shutil
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Iterable
 
 from ..base import building, proc, repo
 from ..base.errors import Fault, tail, unknown
@@ -151,10 +152,12 @@ def select(subjects: list[Subject], names: list[str]) -> list[Subject]:
     return [known[name] for name in dict.fromkeys(names)] if names else subjects
 
 
-def build_all() -> list[Path]:
-    """Build the release preset and the Rust twin; returns every subject's program."""
+def build_all(peers: Iterable[str] = ()) -> list[Path]:
+    """Build the release preset, the Rust twin, and what is named of the second crate; returns every subject's program."""
     building.build("release")
-    return repo.built("release", "subjects") + building.build_rust()
+    programs = repo.built("release", "subjects") + building.build_rust()
+    building.build_peers([f"subject_{name}" for name in peers])
+    return programs + [path for path in building.peer_programs() if path.name.removeprefix("subject_") in peers]
 
 
 def place(subjects: list[tuple[Subject, str, str]], folder: Path) -> list[Arm]:

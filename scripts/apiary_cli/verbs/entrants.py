@@ -18,7 +18,7 @@ PLAINEST = "global_queue"
 
 def offered() -> dict[str, list[tuple[str, str]]]:
     """What can be raced, by its option: each name with what it is. A subject of ours is a program; the rest come with setup --peers."""
-    programs = [path for path in [*repo.manifest("release", "subjects"), *building.rust_programs()] if path.exists()]
+    programs = [path for path in [*repo.manifest("release", "subjects"), *building.rust_programs(), *building.peer_programs()] if path.exists()]
     built = {path.name.removeprefix("subject_") for path in programs}
     return {
         "plan": [(one.name, one.what) for one in plans.every()],
@@ -33,14 +33,16 @@ def in_words(parts: dict[str, list[tuple[str, str]]]) -> str:
 
 def existing_programs() -> list[Path]:
     """The subjects that are built already."""
-    rust = [path for path in building.rust_programs() if path.exists()]
+    rust = [path for path in [*building.rust_programs(), *building.peer_programs()] if path.exists()]
     return repo.built("release", "subjects") + rust
 
 
 def refuse_other_source(programs: list[Path]) -> None:
     """Of ours, those that were not made of the tree as it is now: their figures would stand under its name."""
     rust = [path for path in programs if path.is_relative_to(repo.RUST)]
-    rest = [path for path in programs if path not in rust]
+    peers = [path for path in programs if path.is_relative_to(repo.PEERS)]
+    rest = [path for path in programs if path not in (*rust, *peers)]
+    sources.refuse_other(repo.PEERS / "target", peers, "scripts/apiary race --subject NAME builds it")
     sources.refuse_other(repo.BUILD / "release", rest, "scripts/apiary build release rust")
     sources.refuse_other(repo.RUST / "target", rust, "scripts/apiary build rust")
 
@@ -78,7 +80,7 @@ def gather(args: argparse.Namespace, usual: tuple[str, ...] = ()) -> tuple[list[
     the plan's: --subject overrules it, and what --program names races always."""
     extra = [Path(name).resolve() for name in args.program]
     check_files(args)
-    programs = existing_programs() if args.no_build else subjects.build_all()
+    programs = existing_programs() if args.no_build else subjects.build_all({*args.subject, *usual})
     found, refused = subjects.discover(programs + extra)
     for fault in refused:
         warn(fault.text())
