@@ -70,6 +70,11 @@ class Night:
     seconds: float = 0.0
     busy: float = 0.0   # seconds of units
 
+    def and_then(self, later: Night) -> Night:
+        """Two stages of one night."""
+        return Night(self.results | later.results, self.units | later.units, self.fresh | later.fresh, self.waiting + later.waiting,
+                     self.fault or later.fault, self.seconds + later.seconds, self.busy + later.busy)
+
 
 Follow = Callable[[Unit, dict], Iterable[tuple[bool, Unit]]]
 
