@@ -394,7 +394,7 @@ class Divided(Units):
 
 def run_of(word: str = "works", **more: object) -> dict:
     """What stress/night prints of a run."""
-    return {"scheduler": "hive", "fault": "none", "nth": 0, "word": word, "said": "", "pieces": 100, "sleeps": 7, "switches": 9, "rounds": 5,
+    return {"scheduler": "hive", "fault": "none", "seed": 5, "nth": 0, "word": word, "said": "", "pieces": 100, "sleeps": 7, "switches": 9, "rounds": 5,
             "kb_begin": 4000, "kb_end": 4200, "seconds": 0.5} | more
 
 
@@ -476,6 +476,11 @@ class Enduring(Units):
         self.assertEqual(list(parts), ["stress", "soak", "fuzz", "fault"], "what came before the units is the first")
         self.assertEqual([parts[name].status for name in ("soak", "fuzz", "fault")], ["passed", "passed", "failed"])
         self.assertEqual((len(parts["soak"].cases), len(parts["fault"].cases), done.waiting), (142, 126, []))
+        nightly_units.keep_failures(done, self.folder / "failed")
+        (kept,) = (self.folder / "failed").iterdir()
+        self.assertEqual(kept.name, "fault-hive-as_is-clone-ci-night-5")
+        self.assertIn("signal 11", (kept / "said.txt").read_text())
+        self.assertIn("hive --fault clone --seed", (kept / "again.sh").read_text())
         self.assertIn("clone: hive CRASH", parts["fault"].lines)
         self.assertIn("eventfd: all 7 work", parts["fault"].lines)
         self.assertTrue(any(line.startswith("hive: 22 runs, 2,200 pieces, 154 sleeps") for line in parts["soak"].lines), parts["soak"].lines)

@@ -50,14 +50,19 @@ def rows_of(result: dict) -> list[dict]:
     return [enduring.judged(row, preset) for row in result["lines"]]
 
 
+def line_of(result: dict, row: dict) -> str:
+    """Of a sweep the one run."""
+    return result["line"] + (f" --nth {row['nth']}" if row.get("nth") else "")
+
+
 def of_rows(result: dict) -> Case:
     """One run, or a sweep, whose replay is that of its first red run."""
     rows, took = rows_of(result), float(result["seconds"])
     bad = next((row for row in rows if row["word"] in enduring.RED), None)
     if bad:
-        nth = f" --nth {bad['nth']}" if bad.get("nth") else ""
-        first = (str(bad.get("said", "")).strip().splitlines() or [""])[0]
-        return red(result | {"line": result["line"] + nth}, f"{bad['word']}: {sign(bad.get('said', '')) or first}")
+        said = str(bad.get("said", ""))
+        first = (said.strip().splitlines() or [""])[0]
+        return red(result | {"line": line_of(result, bad)}, f"{bad['word']}: {sign(said) or first}", {"trace": said})
     if result["rc"] != 0:
         return red(result, f"{ended_by(result['rc'])}, which contradicts its runs")
     cannot = all(row["word"] == enduring.CANNOT for row in rows)

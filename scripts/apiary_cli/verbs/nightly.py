@@ -51,7 +51,8 @@ is the plan publish, with 30 rounds of one batch, where the time allows; else qu
 left out silently: the page says what did not fit.
 
 writes:  build/nightly/summary.md, night.html, night.sarif, junit.xml (also where it is stopped: of the parts so far),
-         build/nightly/store/, and what race writes
+         build/nightly/failed/ (a folder for each run of the soak and of faults that is red), build/nightly/store/,
+         build/selftest.md, and what race writes
 takes:   about the budget, plus what building takes beyond it, and a second batch where the race leaves doubts
 exit:    0 fine; 1 wrong or regressed, or a part that could not be built or run: the page says which; 3 the set-up
          failed, so that no part began, or the page cannot be written; 4 the race's controls failed and nothing else"""
@@ -302,6 +303,8 @@ def exit_code(parts: list[Part]) -> int:
 def publish(parts: list[Part], args: argparse.Namespace, seconds: float, done: nightly_units.Done | None) -> None:
     view = night_page.view(parts, done, args.budget, seconds, exit_code(parts))
     text = night_page.markdown_text(view)
+    if done:
+        nightly_units.keep_failures(done, FOLDER / "failed")
     json_result.note(parts=[dataclasses.asdict(part) | {"status": part.status} for part in parts], **(done.record() if done else {}))
     repo.write_text(FOLDER / "summary.md", text)
     repo.write_text(FOLDER / "night.html", html.render("night.html", title=view["title"], night=view))

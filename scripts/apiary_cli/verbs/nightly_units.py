@@ -44,6 +44,7 @@ class Done:
     verdicts: list[dict] = field(default_factory=list)
     entries: list[checks.Entry] = field(default_factory=list)
     stresses: list[dict] = field(default_factory=list)  # results
+    endured: list[dict] = field(default_factory=list)   # results of the soak and of faults
     stamp: dict = field(default_factory=dict)
     nights: list[dict] = field(default_factory=list)    # this one last
 
@@ -182,6 +183,16 @@ def remember(store: Store, memory: memories.Memory, records: list[dict], done: D
     done.nights = memories.read(store).nights
 
 
+def keep_failures(done: Done, folder: Path) -> None:
+    """A folder for each red run of the schedulers, as the verbs leave it: what was said (a hang's dump), the seed, the build, the command."""
+    enduring.afresh(folder)
+    for result in done.endured:
+        for row in night_cases.rows_of(result):
+            if row["word"] in enduring.RED:
+                name = "-".join(filter(None, (result["kind"], *result["name"].split(), str(row["seed"]), str(row["nth"] or ""))))
+                enduring.left(folder / name, result["name"].split()[-1], row, night_cases.line_of(result, row))
+
+
 def keep_records(done: Done) -> None:
     """What is proved and stressed of this source, as `prove` and `stress` leave it: for the report of a race."""
     told = [verdict for verdict in done.verdicts if verdict.get("executions")]
@@ -226,6 +237,7 @@ def judged(records: list[dict], store: Store, last: dict[str, str] | None, whole
     done.notes += [note for note in store.garbage if note not in done.notes]
     for part in done.parts:
         part.lines += endured(part.name, [result for result in results.values() if result["kind"] == part.name])
+    done.endured = [result for result in results.values() if result["kind"] in ("soak", "fault")]
     done.stresses, done.stamp = [result for result in results.values() if result["kind"] == "stress"], records[0]["stamp"]
     if complete:
         red = engine_agreement.report(verdicts, entries)[1]

@@ -133,11 +133,14 @@ def control(preset: str) -> None:
 def keep(folder: Path, cell: Cell, row: dict) -> Path:
     """What a failure leaves: a folder with its words, its numbers and the command."""
     name = "-".join(filter(None, (cell.scheduler, cell.variant, cell.fault, cell.preset, str(row["seed"]), str(row["nth"] or ""))))
-    where = folder / name
-    build = SANITIZERS.get(cell.preset, "no sanitizer")
+    return left(folder / name, cell.preset, row, replay(cell, row))
+
+
+def left(where: Path, preset: str, row: dict, line: str) -> Path:
+    build = SANITIZERS.get(preset, "no sanitizer")
     repo.write_text(where / "said.txt", row["said"] + "\n")
-    repo.write_text(where / "again.sh", f"#!/bin/sh\n# {build}; source {repo.source_hash(*repo.STRESSED_FOLDERS)}\n{replay(cell, row)}\n")
-    repo.write_json(where / "result.json", row | {"preset": cell.preset, "build": build, "commit": repo.commit()})
+    repo.write_text(where / "again.sh", f"#!/bin/sh\n# {build}; source {repo.source_hash(*repo.STRESSED_FOLDERS)}\n{line}\n")
+    repo.write_json(where / "result.json", row | {"preset": preset, "build": build, "commit": repo.commit()})
     return where
 
 
