@@ -20,6 +20,7 @@ from unittest import mock
 
 from apiary_cli.base import repo
 from apiary_cli.base.errors import Fault
+from apiary_cli.base.say import duration
 from apiary_cli.night import child, cluster, memory, spread, store as stores
 from apiary_cli.night.store import Store
 from apiary_cli.night.unit import Unit
@@ -452,6 +453,18 @@ class Enduring(Units):
                 self.assertEqual((unit.lasts, f"--seconds {takes:g}" in unit.replay), (takes, True))
         with mock.patch.object(fuzz, "there", lambda: False):
             self.assertEqual((nightly_units.fuzzed(60.0, self.DAY), len(nightly_units.lacking())), ([], 2), "tsan and the fuzzer")
+
+    def test_the_plan_runs_nothing_and_says_what_is_known_and_what_the_rest_takes(self) -> None:
+        nothing = lambda *_: []  # noqa: E731
+        with (
+            mock.patch.multiple(nightly_units.night_units, searches=nothing, stresses=nothing, outside=nothing, mutants=nothing, logic_mutants=nothing),
+            mock.patch.object(nightly_units.checks, "all_entries", lambda: []), mock.patch.object(child, "run", self.fail),
+            mock.patch.object(fuzz, "there", lambda: True),
+        ):
+            self.store.put(result(nightly_units.soaks(750.0, self.DAY, 2, None)[0]))
+            lines = nightly_units.plan(self.store, 3000.0, self.DAY, 2, None, True)
+        self.assertEqual([line[:3] for line in lines], [["selftest", "1", "0"], ["soak", "142", "1"], ["fuzz", "1", "0"], ["fault", "126", "0"]])
+        self.assertEqual([line[3] for line in lines], ["2 min 30 s", duration(141 * 10.6), "10 min 01 s", "4 min 12 s"])
 
     def test_a_night_runs_them_and_its_page_shows_them(self) -> None:
         gate = self.perform(Engine(result))

@@ -218,6 +218,15 @@ class Night(TreeCase):
             self.root, "nightly", "--no-build", "--budget", "10s", "--junit", str(self.root / "j.xml")
         ).returncode
 
+    def test_a_dry_run_says_the_units_and_runs_none(self) -> None:
+        program = fakes.checks(self.root / "build/model/bin/c", [("sb", "litmus", "pass"), ("deque", "check", "pass")])
+        fakes.manifest(self.root, "model", "checks", [program])
+        done = apiary(self.root, "nightly", "--no-build", "--dry-run")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for words in ("selftest", "search", "at most 36 min 00 s for units", "soak and faults leave out tsan"):
+            self.assertIn(words, done.stdout)
+        self.assertFalse((self.root / "build/nightly").exists())
+
     def test_a_good_night(self) -> None:
         self.subjects({"name": "hive"}, {"name": "tokio"})
         self.assertEqual(self.night(), 0)

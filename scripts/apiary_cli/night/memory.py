@@ -12,7 +12,7 @@ from .unit import Unit
 
 FORMAT = "%Y%m%dT%H%M%SZ"
 GUESSES = {"search": 15.0, "exhibit": 5.0, "mutant": 60.0, "logic": 600.0, "stress": 15.0, "hunt": 60.0, "outside": 60.0, "soak": 60.0,
-           "fault": 10.0, "fuzz": 600.0, "selftest": 150.0}  # seconds, of what never ran
+           "fault": 2.0, "fuzz": 600.0, "selftest": 150.0}  # seconds, of what never ran
 BEGIN_AND_END = 1.0  # seconds, beside those that a unit was told to take
 NIGHTS = 60  # that are remembered
 

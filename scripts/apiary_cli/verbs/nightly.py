@@ -14,7 +14,7 @@ from typing import Callable, Iterator
 
 from ..base import argument_kinds, building, json_result, packages, proc, repo, sources
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, Stopped, USAGE
-from ..base.say import duration, heading, say
+from ..base.say import duration, heading, say, table
 from ..night import memory as memories
 from ..night.store import Store
 from ..verify import catalogue, checks, enduring, exact, stressing
@@ -90,6 +90,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         "machine, tls://HOST:PORT is a team's own (default: a pool of this machine, without Dask)")
     parser.add_argument("--processes", type=argument_kinds.count, default=os.cpu_count() or 1, help="units at a time on this machine (default: its CPUs)")
     parser.add_argument("--shard", type=nightly_units.shard, metavar="I/N", help="only the units of the I-th of N machines, and no race; then merge")
+    parser.add_argument("--dry-run", action="store_true", help="only say which units there are, what the store knows, what the others take")
     parser.add_argument("--no-build", action="store_true", help="take the builds as they are, if they are of this source; unit tests are skipped")
 
 
@@ -354,7 +355,7 @@ def night(args: argparse.Namespace, budget: float, started: float) -> Iterator[t
     yield "suites", suites_part, budget >= SUITES_FROM
     yield "museum", museum_part, whole, "museum --times"
     yield "exact", exact_part, whole, "exact"
-    yield "hazards", hazards.night_part, whole, "hazards"
+    yield "hazards", lambda: hazards.night_part(args.no_build), whole, "hazards"
     yield "smoke", lambda: smoke_part(args.workers), whole, "race --plan smoke"
     left = race_seconds(budget, time.monotonic() - started)
     plan, unpaired = race_plan(left), left >= QUICK_RACE_FROM
@@ -364,7 +365,21 @@ def night(args: argparse.Namespace, budget: float, started: float) -> Iterator[t
     yield "echo", echo_part, whole
 
 
+PLAN = ["kind", "units:n", "known:n", "the others take:n", "first"]
+
+
+def dry_run(args: argparse.Namespace) -> int:
+    """As if the tests took nothing: what they take is known when they have run."""
+    seconds, day = parse_budget(args.budget) * (1.0 if args.shard else SHARES["units"]), datetime.datetime.now(datetime.timezone.utc).date()
+    lines = nightly_units.plan(Store(Path(args.store)), seconds, day, args.processes, args.shard, not args.no_build)
+    say(table(PLAN, lines), f"at most {duration(seconds)} for units, {args.processes} at a time", *nightly_units.lacking())
+    json_result.note(plan=[dict(zip(("kind", "units", "known", "takes", "first"), line)) for line in lines])
+    return 0
+
+
 def run(args: argparse.Namespace) -> int:
+    if args.dry_run:
+        return dry_run(args)
     budget, started, args.done, args.gate = parse_budget(args.budget), time.monotonic(), None, None
     args.junit = None if args.junit is None else repo.writable("--junit", args.junit)
     if not args.no_build:

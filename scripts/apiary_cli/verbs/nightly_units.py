@@ -135,6 +135,20 @@ def litmus_first(entries: list[checks.Entry], store: Store, engine: spread.Engin
     return night
 
 
+def plan(store: Store, seconds: float, day: datetime.date, processes: int, part: tuple[int, int] | None, build: bool) -> list[list[str]]:
+    """What a night would ask, in the order of its stages, by kind: units, how many the store knows, what the others take. Nothing is run."""
+    memory, entries = memories.read(store), checks.all_entries()
+    soaked = memory.order(soaks(SOAK_SHARE * seconds, day, processes, part))
+    units = [*selftest.units(), *night_units.searches(entries, store, ("litmus",)), *soaked, *mine(fuzzed(seconds, day), part),
+             *memory.order(mine(offered(entries, store, day, build), part))]
+    lines = []
+    for kind in dict.fromkeys(unit.kind for unit in units):
+        own = [unit for unit in units if unit.kind == kind]
+        new = [unit for unit in own if store.done(unit) is None]
+        lines.append([kind, str(len(own)), str(len(own) - len(new)), duration(sum(map(memory.estimate, new))), new[0].name if new else ""])
+    return lines
+
+
 def run(store: Store, seconds: float, day: datetime.date, scheduler: str | None, processes: int, part: tuple[int, int] | None, build: bool,
         before: spread.Night | None = None) -> Done:
     """All that fits. The store keeps it, and the record beside it says what was done and what waits. `before`: what gate() gave."""
