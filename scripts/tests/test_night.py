@@ -268,6 +268,16 @@ class Nights(Units):
         self.assertEqual((engine.asked, len(night.results), len(night.fresh)), (["c", "d"], 4, 2))
         self.assertEqual(self.perform(Engine(self.fail)).fresh, set(), "and a third has nothing to do")
 
+    def test_a_full_engine_does_not_read_each_unit_again_and_one_that_is_listed_twice_is_done_once(self) -> None:
+        first = self.units[0]
+        self.units = [first.with_(name=str(n)) for n in range(60)]
+        self.units += self.units[-2:]
+        engine, asked, key = Engine(result), [], Unit.key
+        with mock.patch.object(Unit, "key", property(lambda unit: asked.append(unit) or key.fget(unit))):
+            night = self.perform(engine)
+        self.assertEqual((len(engine.asked), len(night.results)), (60, 60))
+        self.assertLess(len(asked), 30 * 60, "and not by the square")
+
     def test_what_does_not_fit_waits_and_what_is_shorter_goes_before_it(self) -> None:
         night = self.perform(Engine(result), 10.0, lambda unit: {"b": 100.0}.get(unit.name, 1.0))
         self.assertEqual(([night.units[key].name for key in night.results], [unit.name for unit in night.waiting]), (["a", "c", "d"], ["b"]))
