@@ -83,10 +83,10 @@ class Lines(unittest.TestCase):
 
     def test_memory_that_grows_is_red_in_a_build_without_a_sanitizer(self) -> None:
         leaks = row(kb_begin=4000, kb_end=40000)
-        self.assertEqual(soak.judged(Cell("hive"), leaks)["word"], "LOST")
-        self.assertEqual(soak.judged(Cell("hive", "tsan"), leaks)["word"], "works")
-        self.assertEqual(soak.judged(Cell("hive"), row())["word"], "works")
-        self.assertEqual(soak.judged(Cell("hive"), row("HANG", kb_begin=4000, kb_end=40000))["word"], "HANG")
+        self.assertEqual(enduring.judged(leaks, "ci-night")["word"], "LOST")
+        self.assertEqual(enduring.judged(leaks, "tsan")["word"], "works")
+        self.assertEqual(enduring.judged(row(), "ci-night")["word"], "works")
+        self.assertEqual(enduring.judged(row("HANG", kb_begin=4000, kb_end=40000), "ci-night")["word"], "HANG")
 
     def test_a_night_is_extrapolated_from_the_rate_with_the_time_of_all(self) -> None:
         rows = [row(pieces=1000, sleeps=10, seconds=1.0), row(scheduler="global_queue", pieces=10, sleeps=0, switches=5, seconds=3.0)]

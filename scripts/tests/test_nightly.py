@@ -22,7 +22,8 @@ from apiary_cli.base.say import duration
 from apiary_cli.verify import catalogue
 from apiary_cli.report import junit, night_page
 from apiary_cli.report.junit import FAILED, PASSED, SKIPPED, Case, Part
-from apiary_cli.verbs import check, nightly
+from apiary_cli.night.unit import Unit
+from apiary_cli.verbs import check, nightly, selftest
 
 from . import fakes
 from .support import REAL_ROOT, TreeCase, apiary, environment
@@ -40,19 +41,33 @@ class Budget(unittest.TestCase):
         self.assertAlmostEqual(sum(nightly.SHARES.values()), 1.0)
 
     def test_units_come_first_and_have_their_share_of_what_is_left(self) -> None:
-        args = argparse.Namespace(no_build=True, workers=2, shard=None)
-        for budget, fit, rest in ((3 * 3600, True, 3 * 3600 - 6 * 60 - 30 * 60), (3600, True, 3600 - 6 * 60), (1500, True, 1500), (1499, False, 1499)):
+        args = argparse.Namespace(no_build=True, workers=2, shard=None, store=self.store())
+        for budget, fit, rest in ((3 * 3600, True, 3 * 3600 - 12 * 60 - 30 * 60), (3600, True, 3600 - 12 * 60), (1500, True, 1500 - 6 * 60),
+                                  (1499, False, 1499)):
             with contextlib.redirect_stdout(io.StringIO()) as said:
                 night = {name: how for name, *how in nightly.night(args, budget, time.monotonic() + 0.4)}
-            self.assertEqual((list(night)[1:3], night["museum"][1]), (["units", "speed"], fit))
+            self.assertEqual((list(night)[:4], night["museum"][1]), (["build", "selftest", "units", "speed"], fit))
             self.assertIn(f"{duration(rest)} left to divide", said.getvalue())
+
+    def store(self) -> str:
+        folder = tempfile.TemporaryDirectory(prefix="apiary-nightly-")
+        self.addCleanup(folder.cleanup)
+        return folder.name
+
+    def test_what_a_part_took_is_what_the_next_night_takes_it_to_take(self) -> None:
+        args = argparse.Namespace(no_build=True, workers=2, shard=None, store=self.store(), done=None)
+        hazards, race, broken = Part("hazards", [Case("x", PASSED)], 100.0), Part("race", [Case("x", PASSED)], 9.0), Part("speed", [Case("x", FAILED)], 1.0)
+        nightly.remember([hazards, race, broken], args)
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            list(nightly.night(args, 3600.0, time.monotonic() + 0.4))
+        self.assertIn(f"{duration(3600 - 6 * 60 - 100)} left to divide", said.getvalue(), "and one that failed is no measure")
 
     def test_a_shard_has_units_and_nothing_else(self) -> None:
         args = argparse.Namespace(no_build=True, shard=(2, 3))
         with mock.patch.object(nightly, "units_parts") as units:
             night = {name: how for name, *how in nightly.night(args, 100.0, time.monotonic())}
             night["units"][0]()
-        self.assertEqual(list(night), ["build", "units"])
+        self.assertEqual(list(night), ["build", "selftest", "units"])
         self.assertAlmostEqual(units.mock_calls[0].args[1], 100.0, delta=5.0)
 
     def test_the_race_fits(self) -> None:
@@ -141,6 +156,56 @@ class Outcome(unittest.TestCase):
         self.assertIn("& worse", suite.find("testcase/failure").text)
 
 
+class Gate(unittest.TestCase):
+    """The selftest, which the night runs first."""
+
+    def gate(self, text: str, budget: float = 3600.0) -> tuple[Part, argparse.Namespace]:
+        with tempfile.TemporaryDirectory(prefix="apiary-nightly-") as name:
+            fakes.script(Path(name) / "apiary", text)
+            unit = Unit("selftest", "every kind of defect", str(Path(name) / "apiary"), replay="scripts/apiary selftest")
+            args = argparse.Namespace(store=str(Path(name) / "store"))
+            with (mock.patch.object(selftest, "units", lambda: [unit]), contextlib.redirect_stderr(io.StringIO()),
+                  contextlib.redirect_stdout(io.StringIO())):
+                (part,) = nightly.guarded("selftest", lambda: nightly.gate_part(args, budget))
+            return part, args
+
+    def test_a_night_that_does_not_see_what_is_planted_is_red_and_says_so_first(self) -> None:
+        part, args = self.gate("#!/bin/sh\necho 'leak: not seen by soak: works'\necho 16 defects, 1 not as they should be\nexit 1\n")
+        self.assertEqual((part.status, len(args.gate.results)), (FAILED, 1))
+        stress = Part("stress", [Case("deque", FAILED, 0.0, "lost")])
+        view = night_page.view([stress, part], None, "1h", 1.0, nightly.exit_code([stress, part]))
+        text = night_page.markdown_text(view)
+        order = [text.find(words) for words in ("RED, and not to be believed", "- selftest every kind of defect: exit status 1: leak: not seen by soak",
+                                                "replay: `scripts/apiary selftest`", "- stress deque")]
+        self.assertEqual((order == sorted(order), -1 in order), (True, False), text)
+
+    def test_one_that_sees_it_is_green_and_one_that_does_not_fit_is_named(self) -> None:
+        part, args = self.gate("#!/bin/sh\nexit 0\n")
+        self.assertEqual((part.status, [case.name for case in part.cases]), (PASSED, ["every kind of defect"]))
+        part, args = self.gate("#!/bin/sh\nexit 1\n", budget=10.0)
+        self.assertEqual((part.status, len(args.gate.waiting)), (SKIPPED, 1))
+        self.assertIn("nothing says that this night sees what is wrong; scripts/apiary selftest", part.cases[0].message)
+
+    def test_the_programs_of_faults_soak_and_selftest_are_built_and_the_fuzzer_is_fetched(self) -> None:
+        asked = []
+        with (
+            mock.patch.object(building, "build", lambda preset, only=None, names=(): asked.append((preset, only))), mock.patch.object(building, "build_rust"),
+            mock.patch.object(nightly.repo, "manifest", return_value=[]), mock.patch.object(nightly.fuzz, "ready", side_effect=Fault("no index")),
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
+            part = nightly.build_part(False)
+        self.assertLessEqual({("ci-night", "night"), ("tsan", "night"), ("asan-ubsan", "night"), ("release", "planted")}, set(asked))
+        self.assertEqual([(case.name, case.message) for case in part.cases if case.status == FAILED], [("the fuzzer", "apiary: no index")])
+        self.assertEqual(self.names_of_selftest() - set(asked) - {("model", "checks"), ("release", "subjects")}, set())
+        self.assertLessEqual({("model", None), ("release", None)}, set(asked), "which have the others")
+
+    def names_of_selftest(self) -> set[tuple]:
+        asked = set()
+        with mock.patch.object(building, "build", lambda preset, only=None, names=(): asked.add((preset, only))), mock.patch.object(selftest.setup, "ensure"):
+            selftest.build_all()
+        return asked
+
+
 class Night(TreeCase):
     def night(self) -> int:
         program = fakes.checks(
@@ -152,6 +217,15 @@ class Night(TreeCase):
         return apiary(
             self.root, "nightly", "--no-build", "--budget", "10s", "--junit", str(self.root / "j.xml")
         ).returncode
+
+    def test_a_dry_run_says_the_units_and_runs_none(self) -> None:
+        program = fakes.checks(self.root / "build/model/bin/c", [("sb", "litmus", "pass"), ("deque", "check", "pass")])
+        fakes.manifest(self.root, "model", "checks", [program])
+        done = apiary(self.root, "nightly", "--no-build", "--dry-run")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for words in ("selftest", "search", "at most 36 min 00 s for units", "soak and faults leave out tsan"):
+            self.assertIn(words, done.stdout)
+        self.assertFalse((self.root / "build/nightly").exists())
 
     def test_a_good_night(self) -> None:
         self.subjects({"name": "hive"}, {"name": "tokio"})

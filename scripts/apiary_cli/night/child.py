@@ -12,7 +12,7 @@ from pathlib import Path
 from ..base import proc, repo
 from ..base.errors import Fault, tail
 from .store import SCHEMA, sealed
-from .unit import VERDICTS, Unit
+from .unit import ROWS, VERDICTS, Unit
 
 GUARD = pkgutil.get_data(__package__, "guard.py").decode()   # by its text, since a worker elsewhere has these files in an archive
 GRACE = 60.0            # beyond the unit's own limit: the guard is gone, or the machine stands still
@@ -36,7 +36,7 @@ def run(unit: Unit, program: Path | None = None, files: dict[str, Path] | None =
         guard = [sys.executable, "-IS", "-c", GUARD, str(os.getpid()), f"{unit.limit:g}", str(unit.memory), report, "--", *command]
         done = proc.run(guard, cwd=cwd, env=os.environ | dict(unit.environment), timeout=unit.limit + GRACE, merge=True, keep=1 << 20)
         told = repo.read_json(report) or {"rc": None, "ended": "lost", "seconds": round(done.seconds, 3), "cpu_seconds": 0.0, "memory": 0}
-        lines, torn = read_lines(out) if unit.reads == VERDICTS else ([], "")
+        lines, torn = read_lines(out) if unit.reads == VERDICTS else read_rows(done.out) if unit.reads == ROWS else ([], "")
     if unit.key != key:
         raise Fault(f"{unit.name}: its program or its files changed while it ran", "something builds in this tree", "begin the night again")
     how = ENDED.get(told["ended"], "").format(limit=unit.limit, memory=unit.memory >> 20, why=told.get("why", ""))
@@ -65,3 +65,9 @@ def read_lines(path: Path) -> tuple[list[dict], str]:
     if None in found or len(found) > LINES:
         return [], "its verdict cannot be read"
     return found, "" if found else "it left no verdict"
+
+
+def read_rows(printed: str) -> tuple[list[dict], str]:
+    """The records among what it printed, each on a line; a sweep prints some hundred."""
+    found = [one for line in printed.splitlines() if line.startswith("{") and isinstance(one := repo.parsed(line), dict) and "word" in one]
+    return found[:LINES], "" if found else "it printed no result of a run"

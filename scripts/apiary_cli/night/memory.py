@@ -12,7 +12,8 @@ from .unit import Unit
 
 FORMAT = "%Y%m%dT%H%M%SZ"
 GUESSES = {"search": 15.0, "exhibit": 5.0, "mutant": 60.0, "logic": 600.0, "stress": 15.0, "hunt": 60.0, "outside": 60.0, "soak": 60.0,
-           "fault": 10.0, "fuzz": 600.0, "selftest": 60.0}  # seconds, of what never ran
+           "fault": 2.0, "fuzz": 600.0, "selftest": 150.0}  # seconds, of what never ran
+BEGIN_AND_END = 1.0  # seconds, beside those that a unit was told to take
 NIGHTS = 60  # that are remembered
 
 
@@ -35,7 +36,13 @@ class Memory:
     told: list[str] = field(default_factory=list)           # what is odd about it
 
     def estimate(self, unit: Unit) -> float:
+        if unit.lasts:
+            return unit.lasts + BEGIN_AND_END
         return self.seconds.get(key(unit), min(unit.limit, GUESSES[unit.kind]))
+
+    def part(self, name: str, guess: float) -> float:
+        """Of a night that is no unit."""
+        return self.seconds.get(named("part", name), guess)
 
     def order(self, units: list[Unit]) -> list[Unit]:
         """First what was red, then what waited, then what never ran, then what ran longest ago."""
@@ -77,11 +84,11 @@ def read(store: Store, now: datetime | None = None) -> Memory:
     return memory
 
 
-def write(store: Store, memory: Memory, summary: dict) -> None:
+def write(store: Store, memory: Memory, *summary: dict) -> None:
     with store.writing("the memory of the nights"):
         repo.write_json(path(store), {
             "schema": 1, "seconds": memory.seconds, "done": memory.done, "waiting": memory.waiting, "red": memory.red,
-            "nights": [*memory.nights, summary][-NIGHTS:],
+            "nights": [*memory.nights, *summary][-NIGHTS:],
         })
 
 
@@ -93,3 +100,11 @@ def learn(memory: Memory, fresh: list[dict], waiting: list[Unit]) -> None:
             memory.seconds[name] = max(0.1, result["seconds"])
             memory.done[name] = result["utc"]
     memory.waiting = [key(unit) for unit in waiting]
+
+
+def took(store: Store, parts: dict[str, float]) -> None:
+    """What the parts of this night took that are no units, for the planner of the next one."""
+    with store.alone():
+        memory = read(store)
+        memory.seconds |= {named("part", name): seconds for name, seconds in parts.items()}
+        write(store, memory)

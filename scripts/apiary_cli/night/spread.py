@@ -70,6 +70,11 @@ class Night:
     seconds: float = 0.0
     busy: float = 0.0   # seconds of units
 
+    def and_then(self, later: Night) -> Night:
+        """Two stages of one night."""
+        return Night(self.results | later.results, self.units | later.units, self.fresh | later.fresh, self.waiting + later.waiting,
+                     self.fault or later.fault, self.seconds + later.seconds, self.busy + later.busy)
+
 
 Follow = Callable[[Unit, dict], Iterable[tuple[bool, Unit]]]
 
@@ -80,13 +85,14 @@ def perform(units: list[Unit], engine: Engine, store: Store, seconds: float, est
     `follow`: what a result gives to do, each with whether it can wait."""
     began, night, queue = time.monotonic(), Night(), list(units)
     tries: dict[str, int] = {}
-    unknown: set[str] = set()   # to the store, as it was seen
+    unknown: set[Unit] = set()  # to the store, as it was seen: a full engine looks at the whole queue again, and a key costs reading
 
     def left() -> float:
         return began + seconds - time.monotonic()
 
     def finish(unit: Unit, result: dict) -> None:
         night.results[unit.key], night.units[unit.key] = result, unit
+        unknown.discard(unit)
         more = list(follow(unit, result))
         queue[:0] = [one for can_wait, one in more if not can_wait]
         queue.extend(one for can_wait, one in more if can_wait)
@@ -96,16 +102,16 @@ def perform(units: list[Unit], engine: Engine, store: Store, seconds: float, est
         place = 0
         while place < len(queue):
             unit = queue[place]
-            if unit.key in night.results:
+            if unit not in unknown and unit.key in night.results:
                 queue.pop(place)
-            elif unit.key not in unknown and (known := store.done(unit)):
+            elif unit not in unknown and (known := store.done(unit)):
                 queue.pop(place)
                 finish(unit, known)
                 place = 0
             elif engine.takes(unit) and estimate(unit) <= left():
                 return queue.pop(place)
             else:
-                unknown.add(unit.key)
+                unknown.add(unit)
                 place += 1
         return None
 

@@ -16,7 +16,8 @@ from ..base import repo
 from ..base.errors import Fault
 
 KINDS = ("search", "exhibit", "mutant", "logic", "stress", "hunt", "outside", "soak", "fault", "fuzz", "selftest")
-STATUS, VERDICTS = "status", "verdicts"     # how a result is read: by the exit status, or by the lines of --json {out}
+# How a result is read: by the exit status, by the lines of --json {out}, or by the records of runs that are printed (stress/night).
+STATUS, VERDICTS, ROWS = "status", "verdicts", "rows"
 OUT, JOBS = "{out}", "1"                    # the file that a worker gives a unit to write; units are the parallel part
 SKIP_STATUS = 77
 MEMORY = 4 << 30
@@ -38,6 +39,7 @@ class Unit:
     limit: float = 600.0                            # seconds; then it is ended, and red
     memory: int = MEMORY                            # bytes that its processes may hold together
     reads: str = STATUS
+    lasts: float = 0.0                              # seconds that it was told to take; 0: what it took last is what it takes
     replay: str = ""                                # the line that does it again; else the command
     place: str = ""                                 # FILE:LINE that it is about, if there is one
 

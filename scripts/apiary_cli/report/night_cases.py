@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ..night.unit import SKIP_STATUS, VERDICTS
-from ..verify import inventory, search_parts
+from ..night.unit import ROWS, SKIP_STATUS, VERDICTS
+from ..verify import enduring, inventory, search_parts
 from ..verify.checks import Entry
 from ..verify.verdicts import cut, how_far, wrong
 from .junit import FAILED, PASSED, SKIPPED, Case, Verdict
@@ -23,6 +23,8 @@ def case(result: dict) -> Case:
         return red(result, result["how"] or f"ended by its limit of {result['ended']}")
     if result["reads"] == VERDICTS:
         return of_verdicts(result)
+    if result["reads"] == ROWS:
+        return of_rows(result)
     if result["rc"] == 0:
         return Case(name, PASSED, took)
     last = (result["output"].strip().splitlines() or ["it printed nothing"])[-1]
@@ -42,13 +44,39 @@ def of_verdicts(result: dict) -> Case:
     return Case(result["name"], SKIPPED if ends else PASSED, took, f"not exhausted: {how_far(ends[0])}" if ends else "")
 
 
+def rows_of(result: dict) -> list[dict]:
+    """Runs of stress/night, each with the word that it gets."""
+    preset = result["name"].split()[-1]
+    return [enduring.judged(row, preset) for row in result["lines"]]
+
+
+def line_of(result: dict, row: dict) -> str:
+    """Of a sweep the one run."""
+    return result["line"] + (f" --nth {row['nth']}" if row.get("nth") else "")
+
+
+def of_rows(result: dict) -> Case:
+    """One run, or a sweep, whose replay is that of its first red run."""
+    rows, took = rows_of(result), float(result["seconds"])
+    bad = next((row for row in rows if row["word"] in enduring.RED), None)
+    if bad:
+        said = str(bad.get("said", ""))
+        first = (said.strip().splitlines() or [""])[0]
+        return red(result | {"line": line_of(result, bad)}, f"{bad['word']}: {sign(said) or first}", {"trace": said})
+    if result["rc"] != 0:
+        return red(result, f"{ended_by(result['rc'])}, which contradicts its runs")
+    cannot = all(row["word"] == enduring.CANNOT for row in rows)
+    return Case(result["name"], SKIPPED if cannot else PASSED, took, "this kernel lets a process refuse itself nothing" if cannot else "")
+
+
 def ended_by(rc: int) -> str:
     return f"ended by signal {-rc}" if rc < 0 else f"exit status {rc}"
 
 
 def sign(output: str) -> str:
     """What a sanitizer, or one of our verbs, says first."""
-    found = re.search(r"^.*(?:ERROR: |WARNING: ThreadSanitizer|runtime error|survives without a reason|no check executes|is killed|^apiary: ).*$", output, re.MULTILINE)
+    found = re.search(r"^.*(?:ERROR: |WARNING: ThreadSanitizer|runtime error|survives without a reason|no check executes|is killed|not seen by|"
+                      r"red without it, too|^apiary: ).*$", output, re.MULTILINE)
     return found[0].strip() if found else ""
 
 
@@ -83,7 +111,7 @@ def cases(entries: list[Entry], done: list[dict], results: dict[str, dict], wait
         result = results[one["unit"]]
         if not one["check"]:
             found.setdefault(result["kind"], []).append(case(result))
-            verdicts += result["lines"]
+            verdicts += result["lines"] if result["reads"] == VERDICTS else []
     for search in search_parts.gathered(entries, done, results, waiting):
         line = f"scripts/apiary prove {search.entry.name} --engine explorer"
         judged, verdict = of_search(search, line)

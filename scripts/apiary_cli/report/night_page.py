@@ -22,7 +22,10 @@ def named(part: Part, name: str) -> str:
 def view(parts: list[Part], done, budget: str, seconds: float, code: int) -> dict:
     """`done`: of the units (verbs/nightly_units.Done), or None where none ran."""
     word = {0: "fine", 1: "RED", INVALID_BATCH: "the race is invalid, all else is fine"}[code]
-    red = {named(part, case.name): case for part in parts for case in part.cases if case.status == FAILED}
+    red_first = sorted(parts, key=lambda part: part.name != "selftest")
+    red = {named(part, case.name): case for part in red_first for case in part.cases if case.status == FAILED}
+    if any(name.split()[0] == "selftest" for name in red):
+        word += ", and not to be believed: what is planted was not seen as it should be"
     told = {
         "title": f"Night of {repo.utc_stamp()}: {word}", "good": code == 0,
         "state": f"commit {repo.commit()[:12]}{' (dirty)' if repo.dirty() else ''}, budget {budget}, took {duration(seconds)}",

@@ -51,8 +51,12 @@ def of_day(day: int | None = None) -> str:
     return names[(datetime.now(timezone.utc).toordinal() if day is None else day) % len(names)]
 
 
+def there() -> bool:
+    return libraries.pinned(WHERE, REQUIREMENTS)
+
+
 def ready() -> None:
-    if libraries.pinned(WHERE, REQUIREMENTS):
+    if there():
         return
     say("fuzz: fetching Atheris")
     done = libraries.fetch(WHERE, REQUIREMENTS)
@@ -79,7 +83,7 @@ def units(seconds: float = NIGHT_S, day: int | None = None) -> list[Unit]:
     target = of_day(day)
     words = (str(repo.ROOT / "scripts" / "apiary"), "fuzz", target, "--seconds", f"{seconds:g}")
     return [Unit("fuzz", target, sys.executable, words, salt=str(day or datetime.now(timezone.utc).date()), tree=True,
-                 limit=seconds + 120.0, replay=f"scripts/apiary fuzz {target} --seconds {seconds:g}")]
+                 limit=seconds + 120.0, lasts=seconds, replay=f"scripts/apiary fuzz {target} --seconds {seconds:g}")]
 
 
 def judged(target: str, done: proc.Done, before: set[Path]) -> dict:

@@ -14,40 +14,45 @@ from typing import Callable, Iterator
 
 from ..base import argument_kinds, building, json_result, packages, proc, repo, sources
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, Stopped, USAGE
-from ..base.say import duration, heading, say
+from ..base.say import duration, heading, say, table
+from ..night import memory as memories
 from ..night.store import Store
-from ..verify import catalogue, checks, exact, stressing
+from ..verify import catalogue, checks, enduring, exact, stressing
 from ..race import plans
 from ..analysis import comparing, peer_summary, summary
-from ..report import html, junit, night_page, sarif
+from ..report import html, junit, night_cases, night_page, sarif
 from ..report.junit import FAILED, PASSED, SKIPPED, Case, Part, Verdict
-from . import check, entrants, hazards, museum, nightly_units, race, setup
+from . import check, entrants, fuzz, hazards, museum, nightly_units, race, setup
 
 SUMMARY = "everything, with long budgets; one page and one exit code"
 DESCRIPTION = """\
-Sets up, builds everything, runs the tests, and divides what is left of the budget. Most of it goes to units: the
-model checks by both engines, whole, the exhibits, the stresses under the sanitizers, outside code in its long
-form, the mutants of memory orders, header by header, and of logic, of which a night asks the sixth that its day
-draws. A unit is a command with the hash of all that decides its result. Its result lies in the store, so that a
-night that was killed goes on where it was, and the next one does not do again what was done on the same source.
-What did not fit is named, and the next night begins with it. A search that is larger than its budget gives back
-what is left as further units, and is judged when they are put together.
+Sets up, builds everything, runs the tests, and divides what is left of the budget. Most of it goes to units:
+the model checks by both engines, whole, the exhibits, the stresses under the sanitizers, outside code in its
+long form, the faults, the mutants of memory orders, header by header, and of logic, of which a night asks the
+sixth that its day draws. A quarter of their time is the soak's. One target is fuzzed, by turns: ten minutes
+in a night that has twenty for units, else for seconds. A unit is a command with the hash of all that decides
+its result. Its result lies in the store, so that a night that was killed goes on where it was, and the next
+one does not do again what was done on the same source. What did not fit is named, and the next night begins
+with it. A search that is larger than its budget gives back what is left as further units, and is judged when
+they are put together.
 
---scheduler spreads the units: "local" starts a cluster of Dask on this machine, tls://HOST:PORT is one of your
-own. A scheduler runs what it is sent, as the user that started its workers. With --shard I/N a machine does
-its part of the units and nothing else; scripts/apiary merge puts the stores together.
+--scheduler spreads the units: "local" starts a cluster of Dask on this machine, tls://HOST:PORT is one of
+your own. A scheduler runs what it is sent, as the user that started its workers. With --shard I/N a machine
+does the selftest and its part of the units, and nothing else; scripts/apiary merge puts the stores together.
 
-Beside the units: the explorer's speed, the hunt by other build systems, compilers and test frameworks, the
-museum's times to detect, the exact counts, the plan smoke (each scenario and subject once), the race, the tests
-that check leaves to it (the presets that end in -night), and a minute of the echo example under TSan. With 25
-minutes or more all tests run, the museum is timed, the echo runs, instructions are counted and smoke is raced;
-with less, the unit tests. The speed and the hunt's ways to build need an hour, the hunt of others' suites
-(which fetches their sources) three. Races never run on a cluster.
-The race is the plan publish, with 30 rounds of one batch, where the time allows; else quick, else smoke.
-Nothing is left out silently: the page says what did not fit.
+First comes the selftest, with a quarter of the budget at most: a night that does not see what is planted is
+red, and says so first. Beside the units: the explorer's speed, the hunt by other build systems, compilers and
+test frameworks, the museum's times to detect, the exact counts, the plan smoke (each scenario and subject
+once), the race, the tests that check leaves to it (the presets that end in -night), and a minute of the echo
+example under TSan. With 25 minutes or more all tests run, the museum is timed, the echo runs, instructions
+are counted and smoke is raced; with less, the unit tests. The speed and the hunt's ways to build need an
+hour, the hunt of others' suites (which fetches their sources) three. Races never run on a cluster. The race
+is the plan publish, with 30 rounds of one batch, where the time allows; else quick, else smoke. Nothing is
+left out silently: the page says what did not fit.
 
 writes:  build/nightly/summary.md, night.html, night.sarif, junit.xml (also where it is stopped: of the parts so far),
-         build/nightly/store/, and what race writes
+         build/nightly/failed/ (a folder for each run of the soak and of faults that is red), build/nightly/store/,
+         build/selftest.md, and what race writes
 takes:   about the budget, plus what building takes beyond it, and a second batch where the race leaves doubts
 exit:    0 fine; 1 wrong or regressed, or a part that could not be built or run: the page says which; 3 the set-up
          failed, so that no part began, or the page cannot be written; 4 the race's controls failed and nothing else"""
@@ -62,11 +67,16 @@ LEAST_REST = 40.0
 MOVED = ("ci-night", "asan-ubsan-night", "tsan-night", "model-night", check.RUST_NIGHT)
 ECHO_PRESET, ECHO_SECONDS, TOO_FEW_DESCRIPTORS = "tsan-night", 60.0, 77
 FOLDER = repo.BUILD / "nightly"
+GATE, GATE_SHARE = "selftest", 0.25     # of the budget
+HAZARDS_TAKE = 6 * 60.0
 SPEED_TAKES, SPEED_ROUNDS = 3 * 60.0, "21"
 SPEED_ROW = re.compile(r"^(?P<name>\w+) +as it is takes (?P<said>.+): (?P<word>within|unresolved|BEYOND)\b", re.MULTILINE)
 FRONT_ENDS, SUITES = (Path("model_check/hunt/tests") / name for name in ("front_ends_test.py", "suites_of_others.py"))
 FRONT_ENDS_TAKE, SUITES_TAKE, SUITES_SECONDS = 3 * 60.0, 30 * 60.0, "5"
 HUNT_ROW = re.compile(r"^(?P<word>same|other|left out) (?P<name>\w+(?: \S+)?): (?P<said>.*)$", re.MULTILINE)
+# Parts whose length no budget decides: from which budget on, and seconds where no night remembers them.
+FIXED = {"speed": (OUTSIDE_FROM, SPEED_TAKES), "front_ends": (OUTSIDE_FROM, FRONT_ENDS_TAKE), "suites": (SUITES_FROM, SUITES_TAKE),
+         "hazards": (ALL_TESTS_FROM, HAZARDS_TAKE)}
 WORDS = {"same": PASSED, "other": FAILED, "left out": SKIPPED, "within": PASSED, "unresolved": SKIPPED, "BEYOND": FAILED}
 
 
@@ -80,6 +90,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         "machine, tls://HOST:PORT is a team's own (default: a pool of this machine, without Dask)")
     parser.add_argument("--processes", type=argument_kinds.count, default=os.cpu_count() or 1, help="units at a time on this machine (default: its CPUs)")
     parser.add_argument("--shard", type=nightly_units.shard, metavar="I/N", help="only the units of the I-th of N machines, and no race; then merge")
+    parser.add_argument("--dry-run", action="store_true", help="only say which units there are, what the store knows, what the others take")
     parser.add_argument("--no-build", action="store_true", help="take the builds as they are, if they are of this source; unit tests are skipped")
 
 
@@ -258,14 +269,25 @@ def built_whole(preset: str) -> None:
         building.build(preset, only="stress")
 
 
+def by_name() -> dict[str, Callable[[], object]]:
+    """What no build of everything has: the programs of faults, soak and selftest, and the fuzzer."""
+    return {
+        **{f"{preset}, for faults and soak": lambda preset=preset: building.build(preset, only="night")
+           for preset in (enduring.PLAIN, *enduring.SANITIZERS)},
+        "release, for the selftest": lambda: building.build("release", only="planted"), "the fuzzer": fuzz.ready,
+    }
+
+
 def build_part(no_build: bool) -> Part:
     """Everything is built first, so that what is left of the budget is for running."""
     if no_build:
         return left_out("build", "--no-build")
     cases = []
-    for name in ("ci", "model", *stressing.PRESETS, "release", "rust"):
+    work: dict[str, Callable[[], object]] = {name: lambda preset=name: built_whole(preset) for name in ("ci", "model", *stressing.PRESETS, "release")}
+    work |= {"rust": building.build_rust, **by_name()}
+    for name, make in work.items():
         started = time.monotonic()
-        _, fault = check.attempt(building.build_rust if name == "rust" else lambda: built_whole(name))
+        _, fault = check.attempt(make)
         cases.append(judged(name, fault, time.monotonic() - started, fault.text() if fault else ""))
     return Part("build", cases, lines=[f"{c.name}: {c.message.splitlines()[0]}" for c in cases if c.message])
 
@@ -282,6 +304,8 @@ def exit_code(parts: list[Part]) -> int:
 def publish(parts: list[Part], args: argparse.Namespace, seconds: float, done: nightly_units.Done | None) -> None:
     view = night_page.view(parts, done, args.budget, seconds, exit_code(parts))
     text = night_page.markdown_text(view)
+    if done:
+        nightly_units.keep_failures(done, FOLDER / "failed")
     json_result.note(parts=[dataclasses.asdict(part) | {"status": part.status} for part in parts], **(done.record() if done else {}))
     repo.write_text(FOLDER / "summary.md", text)
     repo.write_text(FOLDER / "night.html", html.render("night.html", title=view["title"], night=view))
@@ -295,23 +319,35 @@ def publish(parts: list[Part], args: argparse.Namespace, seconds: float, done: n
 def units_parts(args: argparse.Namespace, seconds: float) -> list[Part]:
     """Searches, exhibits, mutants, stresses, outside code: what can be divided, by this machine or a cluster."""
     store, day = Store(Path(args.store)), datetime.datetime.now(datetime.timezone.utc).date()
-    args.done = nightly_units.run(store, seconds, day, args.scheduler, args.processes, args.shard, not args.no_build)
+    args.done = nightly_units.run(store, seconds, day, args.scheduler, args.processes, args.shard, not args.no_build, args.gate)
     if not args.shard:
         nightly_units.keep_records(args.done)
-    return args.done.parts
+    return [part for part in args.done.parts if part.name != GATE]  # which is on the page already
+
+
+def gate_part(args: argparse.Namespace, budget: float) -> Part:
+    """Is what should be red red? Its result goes into the record of the units, so that merge knows it."""
+    args.gate = nightly_units.gate(Store(Path(args.store)), GATE_SHARE * budget)
+    if args.gate.fault:
+        raise args.gate.fault
+    if args.gate.waiting:
+        return left_out(GATE, f"did not fit into a quarter of the budget: nothing says that this night sees what is wrong; scripts/apiary {GATE}")
+    return Part(GATE, [night_cases.case(result) for result in args.gate.results.values()])
 
 
 def night(args: argparse.Namespace, budget: float, started: float) -> Iterator[tuple]:
     """The parts, as guarded() takes them, each made when those before it have run: what they left of the budget is divided."""
     yield "build", lambda: build_part(args.no_build)
+    yield GATE, lambda: gate_part(args, budget)
     if args.shard:  # the others, and the parts that are not divided, are another machine's
         yield "units", lambda: units_parts(args, max(LEAST_REST, budget - (time.monotonic() - started)))
         return
     whole = budget >= ALL_TESTS_FROM
     if not args.no_build:
         yield "tests", lambda: tests_part(list(check.PARTS) if whole else ["python", "ci"])
-    fixed = ((OUTSIDE_FROM, SPEED_TAKES + FRONT_ENDS_TAKE), (SUITES_FROM, SUITES_TAKE))
-    rest, words = remainder(budget, time.monotonic() - started + sum(takes for least, takes in fixed if budget >= least))
+    took = memories.read(Store(Path(args.store))).part
+    fixed = sum(took(name, guess) for name, (least, guess) in FIXED.items() if budget >= least)
+    rest, words = remainder(budget, time.monotonic() - started + fixed)
     say(f"nightly: {words}")
     yield "units", lambda: units_parts(args, SHARES["units"] * rest)
     yield "speed", speed_part, budget >= OUTSIDE_FROM
@@ -319,7 +355,7 @@ def night(args: argparse.Namespace, budget: float, started: float) -> Iterator[t
     yield "suites", suites_part, budget >= SUITES_FROM
     yield "museum", museum_part, whole, "museum --times"
     yield "exact", exact_part, whole, "exact"
-    yield "hazards", hazards.night_part, whole, "hazards"
+    yield "hazards", lambda: hazards.night_part(args.no_build), whole, "hazards"
     yield "smoke", lambda: smoke_part(args.workers), whole, "race --plan smoke"
     left = race_seconds(budget, time.monotonic() - started)
     plan, unpaired = race_plan(left), left >= QUICK_RACE_FROM
@@ -329,8 +365,22 @@ def night(args: argparse.Namespace, budget: float, started: float) -> Iterator[t
     yield "echo", echo_part, whole
 
 
+PLAN = ["kind", "units:n", "known:n", "the others take:n", "first"]
+
+
+def dry_run(args: argparse.Namespace) -> int:
+    """As if the tests took nothing: what they take is known when they have run."""
+    seconds, day = parse_budget(args.budget) * (1.0 if args.shard else SHARES["units"]), datetime.datetime.now(datetime.timezone.utc).date()
+    lines = nightly_units.plan(Store(Path(args.store)), seconds, day, args.processes, args.shard, not args.no_build)
+    say(table(PLAN, lines), f"at most {duration(seconds)} for units, {args.processes} at a time", *nightly_units.lacking())
+    json_result.note(plan=[dict(zip(("kind", "units", "known", "takes", "first"), line)) for line in lines])
+    return 0
+
+
 def run(args: argparse.Namespace) -> int:
-    budget, started, args.done = parse_budget(args.budget), time.monotonic(), None
+    if args.dry_run:
+        return dry_run(args)
+    budget, started, args.done, args.gate = parse_budget(args.budget), time.monotonic(), None, None
     args.junit = None if args.junit is None else repo.writable("--junit", args.junit)
     if not args.no_build:
         setup.ensure(quiet=True)
@@ -344,5 +394,14 @@ def run(args: argparse.Namespace) -> int:
             parts.append(Part(name, [Case(name, FAILED, 0.0, told)], time.monotonic() - began))
             publish(parts, args, time.monotonic() - started, args.done)
             raise
+    remember(parts, args)
     publish(parts, args, time.monotonic() - started, args.done)
     return exit_code(parts)
+
+
+def remember(parts: list[Part], args: argparse.Namespace) -> None:
+    """How long the parts took that no budget cuts; one that failed may have ended before its time."""
+    took = {part.name: part.seconds for part in parts if part.name in FIXED and part.status == PASSED}
+    _, fault = check.attempt(lambda: memories.took(Store(Path(args.store)), took)) if took else (None, None)
+    if fault:
+        parts.append(Part("memory", [Case("what the parts took", FAILED, 0.0, fault.text())]))

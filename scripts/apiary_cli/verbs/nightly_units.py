@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import hashlib
 import re
 import shlex
 from dataclasses import dataclass, field
@@ -17,12 +18,14 @@ from ..night.store import Store
 from ..night.unit import Unit
 from ..report import night_cases, prove_page
 from ..report.junit import FAILED, PASSED, Case, Part
-from ..verify import checks, engine_agreement, night_units, search_parts, stressing
+from ..verify import checks, enduring, engine_agreement, night_units, search_parts, stressing
 from ..verify.verdicts import cut, expected
+from . import faults, fuzz, selftest, soak
 
 HERE = "local"      # of --scheduler: a cluster of processes of this machine
 RECORD = re.compile(r"night(-\d+-of-\d+)?\.json")
-EXTRA = "units"     # what a verb calls its list of units
+SOAK_SHARE = 0.25   # of the units' time
+FUZZ_SHARE, FUZZ_LEAST = 0.10, 5.0  # of it, where it has no room for the whole turn of a target
 
 
 @dataclass
@@ -41,6 +44,7 @@ class Done:
     verdicts: list[dict] = field(default_factory=list)
     entries: list[checks.Entry] = field(default_factory=list)
     stresses: list[dict] = field(default_factory=list)  # results
+    endured: list[dict] = field(default_factory=list)   # results of the soak and of faults
     stamp: dict = field(default_factory=dict)
     nights: list[dict] = field(default_factory=list)    # this one last
 
@@ -57,14 +61,48 @@ def shard(text: str) -> tuple[int, int]:
 
 
 def mine(units: list[Unit], part: tuple[int, int] | None) -> list[Unit]:
-    """By what they are, and not by their place: what another machine lists in another order is the same."""
-    return [unit for unit in units if not part or int(unit.key[:8], 16) % part[1] == part[0] - 1]
+    """By their names: what another machine lists in another order, or gives more seconds, is the same."""
+    def place(unit: Unit) -> int:
+        return int(hashlib.sha256(f"{unit.kind} {unit.name}".encode()).hexdigest()[:8], 16)
+
+    return [unit for unit in units if not part or place(unit) % part[1] == part[0] - 1]
 
 
-def offered(entries: list[checks.Entry], store: Store, day: datetime.date, build: bool, more: list[Unit]) -> list[Unit]:
+def offered(entries: list[checks.Entry], store: Store, day: datetime.date, build: bool) -> list[Unit]:
     units = night_units.searches(entries, store) + night_units.stresses(day)
-    units += night_units.outside() + more
+    units += night_units.outside() + faults.units(seed=day.toordinal())
     return units + night_units.mutants(build) + night_units.logic_mutants(day, build)
+
+
+def soaks(seconds: float, day: datetime.date, room: int, part: tuple[int, int] | None) -> list[Unit]:
+    """So long each that they fill these seconds of this machine's part; where that is too short for a run, the rest waits."""
+    seed = day.toordinal()
+    number = len(mine(soak.units(0.0, seed), part))
+    each = seconds * max(1, room) / max(1, number) - memories.BEGIN_AND_END
+    return mine(soak.units(max(soak.LEAST, round(each, 1)), seed), part)
+
+
+def fuzzed(seconds: float, day: datetime.date) -> list[Unit]:
+    """The target whose turn it is: whole where it is at most half of the time, else for seconds."""
+    if not fuzz.there():
+        return []
+    whole = 2 * fuzz.NIGHT_S <= seconds
+    takes = fuzz.NIGHT_S if whole else max(FUZZ_LEAST, round(FUZZ_SHARE * seconds))
+    return fuzz.units(takes, day.toordinal())
+
+
+def lacking() -> list[str]:
+    """What a night would run, and is not there: told, since nothing is left out silently."""
+    unbuilt = [preset for preset in (enduring.PLAIN, *enduring.SANITIZERS) if not enduring.is_built(preset)]
+    found = [f"soak and faults leave out {preset}: no {enduring.PROGRAM} of this source is built there; scripts/apiary nightly without --no-build"
+             for preset in unbuilt]
+    return found + ([] if fuzz.there() else ["no target is fuzzed: Atheris is not there; scripts/apiary fuzz fetches it"])
+
+
+def gate(store: Store, seconds: float) -> spread.Night:
+    """Every kind of defect, planted, before anything counts: alone on this machine, since one row is timed."""
+    with store.alone():
+        return spread.perform(selftest.units(), spread.Pool(1), store, seconds, memories.read(store).estimate)
 
 
 def engine_of(scheduler: str | None, processes: int, store: Store) -> spread.Engine:
@@ -97,35 +135,48 @@ def litmus_first(entries: list[checks.Entry], store: Store, engine: spread.Engin
     return night
 
 
+def plan(store: Store, seconds: float, day: datetime.date, processes: int, part: tuple[int, int] | None, build: bool) -> list[list[str]]:
+    """What a night would ask, in the order of its stages, by kind: units, how many the store knows, what the others take. Nothing is run."""
+    memory, entries = memories.read(store), checks.all_entries()
+    soaked = memory.order(soaks(SOAK_SHARE * seconds, day, processes, part))
+    units = [*selftest.units(), *night_units.searches(entries, store, ("litmus",)), *soaked, *mine(fuzzed(seconds, day), part),
+             *memory.order(mine(offered(entries, store, day, build), part))]
+    lines = []
+    for kind in dict.fromkeys(unit.kind for unit in units):
+        own = [unit for unit in units if unit.kind == kind]
+        new = [unit for unit in own if store.done(unit) is None]
+        lines.append([kind, str(len(own)), str(len(own) - len(new)), duration(sum(map(memory.estimate, new))), new[0].name if new else ""])
+    return lines
+
+
 def run(store: Store, seconds: float, day: datetime.date, scheduler: str | None, processes: int, part: tuple[int, int] | None, build: bool,
-        more: list[Unit] = []) -> Done:
-    """All that fits. The store keeps it, and the record beside it says what was done and what waits."""
+        before: spread.Night | None = None) -> Done:
+    """All that fits. The store keeps it, and the record beside it says what was done and what waits. `before`: what gate() gave."""
     with store.alone():
         store.prune()
         memory, entries = memories.read(store), checks.all_entries()
         sources_of = sources.Evidence(repo.PROVED_FOLDERS, ["model"], "checks")
         engine = engine_of(scheduler, processes, store)
         try:
-            first = litmus_first(entries, store, engine, seconds, memory)
-            units = memory.order(mine(offered(entries, store, day, build, more), part))
-            if first.fault:
-                first.waiting += units
-                night = first
-            else:
-                say(f"nightly: {len(units)} units, {engine.told}, {duration(max(0.0, seconds - first.seconds))} for them")
-                night = spread.perform(units, engine, store, seconds - first.seconds, memory.estimate, follower(entries, store))
-                night.results |= first.results
-                night.units |= first.units
-                night.fresh |= first.fresh
-                night.busy += first.busy
+            night = litmus_first(entries, store, engine, seconds, memory)
+            units = memory.order(mine(offered(entries, store, day, build), part))
+            units = mine(fuzzed(seconds, day), part) + units    # first, since its turn is today
+            soaked = memory.order(soaks(SOAK_SHARE * seconds, day, engine.room, part))
+            say(f"nightly: {len(soaked) + len(units)} units, {engine.told}, {duration(max(0.0, seconds - night.seconds))} for them")
+            for stage, share, follow in ((soaked, SOAK_SHARE, lambda *_: ()), (units, 1.0, follower(entries, store))):
+                if night.fault:
+                    night.waiting += stage
+                else:
+                    night = night.and_then(spread.perform(stage, engine, store, share * (seconds - night.seconds), memory.estimate, follow))
+            night = before.and_then(night) if before else night
         finally:
             engine.close()
         record = {
             "schema": 1, "utc": repo.utc_stamp(), "stamp": sources_of.check(), "shard": part or [1, 1], "engine": engine.told,
-            "seconds": night.seconds + (first.seconds if night is not first else 0), "busy": night.busy,
+            "seconds": night.seconds, "busy": night.busy,
             "done": [search_parts.told(unit) for unit in night.units.values()], "fresh": sorted(night.fresh),
             "waiting": [search_parts.told(unit) for unit in night.waiting], "entries": [dataclasses.asdict(entry) for entry in entries],
-            "notes": [*memory.told, *engine.notes, *store.garbage, *([night.fault.text()] if night.fault else [])], "fault": night.fault.seen if night.fault else "",
+            "notes": [*memory.told, *lacking(), *engine.notes, *store.garbage, *([night.fault.text()] if night.fault else [])], "fault": night.fault.seen if night.fault else "",
         }
         name = "night.json" if part is None else f"night-{part[0]}-of-{part[1]}.json"
         with store.writing("the record of this night"):
@@ -144,6 +195,16 @@ def remember(store: Store, memory: memories.Memory, records: list[dict], done: D
     memories.write(store, memory, {"utc": records[0]["utc"], "commit": records[0]["stamp"]["commit"], "units": done.units, "fresh": done.fresh,
                                    "red": sorted(memory.red), "waiting": len(done.waiting), "seconds": round(done.seconds, 1)})
     done.nights = memories.read(store).nights
+
+
+def keep_failures(done: Done, folder: Path) -> None:
+    """A folder for each red run of the schedulers, as the verbs leave it: what was said (a hang's dump), the seed, the build, the command."""
+    enduring.afresh(folder)
+    for result in done.endured:
+        for row in night_cases.rows_of(result):
+            if row["word"] in enduring.RED:
+                name = "-".join(filter(None, (result["kind"], *result["name"].split(), str(row["seed"]), str(row["nth"] or ""))))
+                enduring.left(folder / name, result["name"].split()[-1], row, night_cases.line_of(result, row))
 
 
 def keep_records(done: Done) -> None:
@@ -178,7 +239,7 @@ def judged(records: list[dict], store: Store, last: dict[str, str] | None, whole
         waiting += record["waiting"]
     waiting = [one for one in waiting if one["unit"] not in results]
     cases, verdicts = night_cases.cases(entries, listed, results, waiting)
-    complete = whole and not any(one["kind"] == "search" for one in waiting) and not any(map(cut, verdicts))
+    complete = whole and bool(verdicts) and not any(one["kind"] == "search" for one in waiting) and not any(map(cut, verdicts))
     if verdicts:
         cases.setdefault("search", []).extend(night_cases.unrun(verdicts, complete))
     took = {kind: sum(results[one["unit"]]["seconds"] for one in listed if one["kind"] == kind) for kind in cases}
@@ -188,6 +249,9 @@ def judged(records: list[dict], store: Store, last: dict[str, str] | None, whole
                 [f"{one['kind']} {one['name']}" for one in waiting],
                 list(dict.fromkeys(note for record in records for note in record["notes"])), last, verdicts, entries)
     done.notes += [note for note in store.garbage if note not in done.notes]
+    for part in done.parts:
+        part.lines += endured(part.name, [result for result in results.values() if result["kind"] == part.name])
+    done.endured = [result for result in results.values() if result["kind"] in ("soak", "fault")]
     done.stresses, done.stamp = [result for result in results.values() if result["kind"] == "stress"], records[0]["stamp"]
     if complete:
         red = engine_agreement.report(verdicts, entries)[1]
@@ -196,6 +260,20 @@ def judged(records: list[dict], store: Store, last: dict[str, str] | None, whole
         if record["fault"]:
             done.parts.append(Part("engine", [Case("the units", FAILED, 0.0, record["fault"])]))
     return done
+
+
+def endured(kind: str, found: list[dict]) -> list[str]:
+    """What the schedulers did: of a soak how much, of the faults what was no plain work."""
+    told = [(result, row) for result in found for row in night_cases.rows_of(result)] if kind in ("soak", "fault") else []
+    if kind == "soak" and told:
+        return [f"{name}: {runs} runs, {pieces} pieces, {sleeps} sleeps, resident at most {begin} KiB at the begin and {end} KiB at the end, {red} red"
+                for name, runs, pieces, sleeps, _, _, begin, end, red in soak.sums([row for _, row in told])]
+    lines = []
+    for fault in dict.fromkeys(row["fault"] for _, row in told):
+        by_name = {result["name"].split()[0]: faults.happened(result["lines"]) for result, row in told if row["fault"] == fault}
+        other = ", ".join(f"{name} {what}" for name, what in sorted(by_name.items()) if what != enduring.WORKS)
+        lines.append(f"{fault}: {other or f'all {len(by_name)} work'}")
+    return lines
 
 
 def entry_of(told: dict) -> checks.Entry:

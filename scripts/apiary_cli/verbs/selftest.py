@@ -106,7 +106,7 @@ def row_of(name: str, preset: str, seconds: float) -> tuple[dict, str]:
         raise Fault(f"{enduring.PROGRAM} of this source is not built by {preset}", "", f"scripts/apiary selftest   builds it; or build {preset}")
     cell = Cell(name, preset, seconds=seconds, watchdog=1.0 if name == "planted_hangs" else 20.0)
     ((_, rows),) = enduring.run([cell], "selftest")
-    return soak.judged(cell, rows[0]), enduring.replay(cell, rows[0])
+    return enduring.judged(rows[0], preset), enduring.replay(cell, rows[0])
 
 
 def planted(name: str, preset: str = PLAIN, seconds: float = 0.0, sign: str = "") -> Seen:
@@ -242,9 +242,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def units() -> list[Unit]:
-    """For a night: all of it, first. It needs this checkout."""
+    """For a night: all of it, first, on each day and machine anew: it is about this machine and its tools, too."""
     return [Unit("selftest", "every kind of defect", sys.executable, (str(repo.ROOT / "scripts" / "apiary"), "selftest", "--no-build"),
-                 salt=repo.source_hash(*repo.STRESSED_FOLDERS, "scripts"), tree=True, limit=600.0, replay="scripts/apiary selftest")]
+                 salt=f"{repo.source_hash(*repo.STRESSED_FOLDERS, 'scripts')} {repo.host()} {repo.utc_stamp()[:8]}", tree=True, limit=600.0, replay="scripts/apiary selftest")]
 
 
 def build_all() -> None:

@@ -12,7 +12,7 @@ from ..base.errors import Fault, USAGE, unknown
 from ..base.say import colour, duration, markdown, say, table
 from ..night.unit import Unit
 from ..verify import enduring, stressing
-from ..verify.enduring import Cell, PLAIN, RED, WORKS
+from ..verify.enduring import Cell, PLAIN, RED
 from . import setup
 
 SUMMARY = "every scheduler and stress program for as long as there is time, in every variant; what it ran, how often it slept"
@@ -32,7 +32,6 @@ VARIANTS = ("as_is", "no_spin", "one_cpu", "over4", "over16", "attach_detach", "
 ALONE = {"attach_detach": ("hive",)}  # the variants that only these have; the others' workers come and go by start_stop
 CROWDED = {"as_is": 0, "one_cpu": 0, "over4": 4, "over16": 16}  # of stress programs: threads for each processor
 MOST_THREADS = 64
-GROWN_KB = 16 << 10  # beyond what it was at the begin: a leak, in a build without a sanitizer
 NIGHT, SLEEPS = 8 * 3600.0, 10**6
 LEAST = 0.2  # seconds of a cell
 TIME = re.compile(r"(\d+(?:\.\d+)?)([smh])")
@@ -71,23 +70,10 @@ def stress_words(run: stressing.Run, variant: str, seconds: float) -> list[str]:
 
 
 def units(seconds: float = 30.0, seed: int | None = None, presets: tuple[str, ...] = (PLAIN, *enduring.SANITIZERS)) -> list[Unit]:
-    """For a night: each cell of the builds that are there. Each day has a seed of its own. What a unit does not see is memory that
-    grows, which this verb judges."""
+    """For a night: each cell of the builds that are there. Each day has a seed of its own."""
     there = [preset for preset in presets if enduring.is_built(preset)]
     chosen = datetime.now(timezone.utc).toordinal() if seed is None else seed
-    return [cell.unit("soak") for cell in cells(list(enduring.SCHEDULERS), there, list(VARIANTS), seconds, chosen)]
-
-
-def grew(cell: Cell, row: dict) -> bool:
-    return cell.preset == PLAIN and row["kb_begin"] > 0 and row["kb_end"] - row["kb_begin"] > max(GROWN_KB, row["kb_begin"])
-
-
-def judged(cell: Cell, row: dict) -> dict:
-    """A row whose memory grew without an end is red as a loss is: what it holds was never given back."""
-    if row["word"] == WORKS and grew(cell, row):
-        said = f"resident memory grew from {row['kb_begin']} KiB after four rounds to {row['kb_end']} KiB after {row['rounds']}: a leak"
-        return row | {"word": "LOST", "said": said}
-    return row
+    return [cell.unit("soak").with_(lasts=seconds) for cell in cells(list(enduring.SCHEDULERS), there, list(VARIANTS), seconds, chosen)]
 
 
 def slept(row: dict) -> int:
@@ -98,7 +84,7 @@ def slept(row: dict) -> int:
 def of_schedulers(asked: list[Cell], folder) -> list[dict]:
     found = []
     for cell, rows in enduring.run(asked, "soak"):
-        for row in map(lambda one: judged(cell, one), rows):
+        for row in (enduring.judged(one, cell.preset) for one in rows):
             found.append(row | {"preset": cell.preset, "replay": enduring.replay(cell, row)})
             if row["word"] in RED:
                 enduring.tell(folder, cell, row)

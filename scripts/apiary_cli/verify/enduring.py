@@ -13,8 +13,8 @@ from typing import Iterable, Iterator
 from ..base import proc, repo, sources
 from ..base.errors import Fault, tail, unknown
 from ..base.say import colour, counted, say
-from ..night.unit import Unit
-from .stressing import SANITIZER_ENV, SANITIZERS, without_randomisation
+from ..night.unit import ROWS, Unit
+from .stressing import SANITIZER_ENV, SANITIZERS, unit_command, without_randomisation
 
 PROGRAM, PLAIN = "stress_night", "ci-night"
 SCHEDULERS = ("bare_pool", "coro_pool", "fork_join", "global_queue", "hive", "processes", "task_graph")
@@ -22,6 +22,7 @@ SCHEDULERS = ("bare_pool", "coro_pool", "fork_join", "global_queue", "hive", "pr
 PLANTED = {"planted_loses": "LOST", "planted_doubles": "LOST", "planted_hangs": "HANG", "planted_crashes": "CRASH"}
 WORKS, REFUSED, ENDS, CANNOT, RED = "works", "refused", "ends", "cannot", ("LOST", "HANG", "CRASH")
 WORDS = (WORKS, REFUSED, ENDS, CANNOT, *RED)
+GROWN_KB = 16 << 10  # beyond what it was at the begin: a leak, in a build without a sanitizer
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,10 @@ class Cell:
                                   for word in (name, str(value)))]
 
     def unit(self, kind: str) -> Unit:
-        path = program(self.preset)
-        return Unit(kind, f"{self.scheduler} {self.variant} {self.fault} {self.preset}", str(path), tuple(self.words()),
-                    environment=tuple(sorted(SANITIZER_ENV.items())), salt=str(self.seed), limit=self.limit(), replay=replay(self, None))
+        """Its name ends with the preset: whether memory that grows is a leak goes by that."""
+        begin, words, files = unit_command(self.preset, program(self.preset), self.words())
+        return Unit(kind, f"{self.scheduler} {self.variant} {self.fault} {self.preset}", begin, words, files,
+                    environment=tuple(sorted(SANITIZER_ENV.items())), salt=str(self.seed), limit=self.limit(), reads=ROWS, replay=replay(self, None))
 
     def limit(self) -> float:
         """The program has its own, after which it kills its child; a sweep has some hundred children."""
@@ -96,6 +98,18 @@ def rows_of(done: proc.Done) -> list[dict]:
     return rows
 
 
+def grew(row: dict, preset: str) -> bool:
+    return preset == PLAIN and row["kb_begin"] > 0 and row["kb_end"] - row["kb_begin"] > max(GROWN_KB, row["kb_begin"])
+
+
+def judged(row: dict, preset: str) -> dict:
+    """A row whose memory grew without an end is red as a loss is: what it holds was never given back."""
+    if row["word"] == WORKS and grew(row, preset):
+        said = f"resident memory grew from {row['kb_begin']} KiB after four rounds to {row['kb_end']} KiB after {row['rounds']}: a leak"
+        return row | {"word": "LOST", "said": said}
+    return row
+
+
 def run(cells: Iterable[Cell], label: str, parallel: int = 1) -> Iterator[tuple[Cell, list[dict]]]:
     """As they end."""
     cells = list(cells)
@@ -119,11 +133,14 @@ def control(preset: str) -> None:
 def keep(folder: Path, cell: Cell, row: dict) -> Path:
     """What a failure leaves: a folder with its words, its numbers and the command."""
     name = "-".join(filter(None, (cell.scheduler, cell.variant, cell.fault, cell.preset, str(row["seed"]), str(row["nth"] or ""))))
-    where = folder / name
-    build = SANITIZERS.get(cell.preset, "no sanitizer")
+    return left(folder / name, cell.preset, row, replay(cell, row))
+
+
+def left(where: Path, preset: str, row: dict, line: str) -> Path:
+    build = SANITIZERS.get(preset, "no sanitizer")
     repo.write_text(where / "said.txt", row["said"] + "\n")
-    repo.write_text(where / "again.sh", f"#!/bin/sh\n# {build}; source {repo.source_hash(*repo.STRESSED_FOLDERS)}\n{replay(cell, row)}\n")
-    repo.write_json(where / "result.json", row | {"preset": cell.preset, "build": build, "commit": repo.commit()})
+    repo.write_text(where / "again.sh", f"#!/bin/sh\n# {build}; source {repo.source_hash(*repo.STRESSED_FOLDERS)}\n{line}\n")
+    repo.write_json(where / "result.json", row | {"preset": preset, "build": build, "commit": repo.commit()})
     return where
 
 

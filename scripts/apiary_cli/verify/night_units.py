@@ -37,14 +37,10 @@ def seeds(day: datetime.date, number: int) -> list[int]:
 
 
 def stresses(day: datetime.date, number: int = 1, seconds: float = RUN_SECONDS) -> list[Unit]:
-    wrap = stressing.without_randomisation()
     found = []
     for i, seed in enumerate(seeds(day, number)):
         for run in stressing.plan([name for name in stressing.PRESETS if repo.manifest(name, "stress")], [], [seed]):
-            told = tuple(stressing.command(run, seconds, None))[1:]
-            program, words, files = str(run.program), told, ()
-            if wrap and run.preset == "tsan":
-                program, words, files = f"/usr/bin/{wrap[0]}", (*wrap[1:], "{program}", *told), (("program", str(run.program)),)
+            program, words, files = stressing.unit_command(run.preset, run.program, stressing.command(run, seconds, None)[1:])
             again = "" if i == 0 else f" {i + 1}"
             found.append(Unit("stress", f"{run.name} {run.preset}{again}", program, words, files, tuple(stressing.SANITIZER_ENV.items()),
                               limit=MARGIN * seconds + 120, replay=f"scripts/apiary stress {run.name} --preset {run.preset} "

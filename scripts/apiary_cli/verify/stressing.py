@@ -83,6 +83,14 @@ def without_randomisation() -> list[str]:
     return []
 
 
+def unit_command(preset: str, program: Path, words: list[str]) -> tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """(program, words, files) of a unit that runs this program of that preset."""
+    wrap = without_randomisation() if preset == "tsan" else []
+    if not wrap:
+        return str(program), tuple(words), ()
+    return f"/usr/bin/{wrap[0]}", (*wrap[1:], "{program}", *words), (("program", str(program)),)
+
+
 def reason_of(done: proc.Done) -> str:
     """How it ended, with the sanitizer's first line, or the last line of all."""
     if done.ok:
