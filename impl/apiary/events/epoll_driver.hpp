@@ -188,8 +188,8 @@ public:
             for (std::size_t side = 0; side < 2; ++side) {
                 event_source* const source = watches_[at].of[side];
                 if (source == nullptr) continue;
-                (void)unwatch(*source);
-                source->on_gone(gone::worker_ended);
+                const bool still_open = unwatch(*source);
+                source->on_gone(still_open ? gone::worker_ended : gone::descriptor_closed);
             }
         }
     }

@@ -468,6 +468,21 @@ TEST(epoll_driver, has_forgotten_a_source_before_it_says_farewell) {
     EXPECT_TRUE(driver.unwatch(first));
 }
 
+TEST(epoll_driver, says_at_its_end_which_descriptor_was_closed_before) {
+    epoll_driver driver;
+    const both_ends s, t;
+    noted kept(s.of[0]), reader(t.of[0]), writer(t.of[0]);
+    ASSERT_EQ(driver.watch(kept, to_read), watch_result::watched);
+    ASSERT_EQ(driver.watch(reader, to_read), watch_result::watched);
+    ASSERT_EQ(driver.watch(writer, to_write), watch_result::watched);
+    ::close(t.of[0]);
+    ASSERT_EQ(::dup2(s.of[1], t.of[0]), t.of[0]);  // the number is another's now
+    driver.end_sources();
+    EXPECT_EQ(kept.farewells, std::vector{gone::worker_ended});
+    EXPECT_EQ(reader.farewells, std::vector{gone::descriptor_closed}) << "it must not close what is another's";
+    EXPECT_EQ(writer.farewells, std::vector{gone::descriptor_closed});
+}
+
 TEST(epoll_driver, leaves_no_descriptor_behind) {
     const std::size_t before = descriptors();
     {
