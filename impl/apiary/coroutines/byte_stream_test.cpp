@@ -540,6 +540,23 @@ TEST_F(byte_streams, with_a_frame_that_goes_while_it_waits_wait_for_nobody) {
     EXPECT_EQ(read.ended, 0);
 }
 
+TEST_F(byte_streams, whose_number_is_anothers_do_not_close_it_when_their_service_has_ended) {
+    const ends other;
+    {
+        stream s(w, e.fd[0]);
+        reads({home}, s, some, read);
+        w.step();
+        ::close(e.fd[0]);
+        ASSERT_EQ(::dup2(other.fd[0], e.fd[0]), e.fd[0]);
+        w.stop();
+        w.run();
+        EXPECT_TRUE(read.closed(EBADF));
+    }
+    EXPECT_TRUE(is_open(e.fd[0]));
+    ::close(e.fd[0]);
+    ::close(other.fd[0]);
+}
+
 TEST_F(byte_streams, that_go_while_a_coroutine_waits_end_the_program) {
     EXPECT_DEATH(
         {

@@ -132,8 +132,13 @@ public:
         watches_[at] = {{&source, nullptr}, {what, {}}, before.generation + 1};
         ++watched_;
         watched_ -= before.sources();
-        for (event_source* gone_one : before.of)  // the kernel had forgotten the descriptor, and they were not told
-            if (gone_one != nullptr && gone_one != &source) gone_one->on_gone(gone::descriptor_closed);
+        forget_turn(source);
+        for (event_source* const lost : before.of)
+            if (lost != nullptr) forget_turn(*lost);
+        // The kernel had forgotten the descriptor, and they were not told.
+        in_turn(before.of, [&](std::size_t, event_source& lost) {
+            if (&lost != &source) lost.on_gone(gone::descriptor_closed);
+        });
         return watch_result::watched;  // on_gone is the last call: one of them may be watched again by now
     }
 
@@ -153,6 +158,7 @@ public:
     // False: the source is not watched here, or its descriptor was closed before. It is not called again in either
     // case.
     bool unwatch(event_source& source) {
+        forget_turn(source);
         const std::size_t side = side_of(source);
         if (side == nowhere) return false;
         const int fd = source.descriptor();
@@ -182,8 +188,8 @@ public:
             for (std::size_t side = 0; side < 2; ++side) {
                 event_source* const source = watches_[at].of[side];
                 if (source == nullptr) continue;
-                (void)unwatch(*source);
-                source->on_gone(gone::worker_ended);
+                const bool still_open = unwatch(*source);
+                source->on_gone(still_open ? gone::worker_ended : gone::descriptor_closed);
             }
         }
     }
@@ -226,6 +232,12 @@ private:
         std::size_t sources() const { return std::size_t{of[0] != nullptr} + std::size_t{of[1] != nullptr}; }
     };
     static constexpr std::size_t nowhere = 2;
+    // A source that is called when the call of the descriptor's first source has returned; null: none is, or it has
+    // left meanwhile. Turns nest where a call polls or watches.
+    struct turn {
+        event_source* next;
+        turn* outer;
+    };
 
     static bool apart(interest a, interest b) {
         return a.read != a.write && a.read == b.write && a.write == b.read && !a.once && !b.once;
@@ -257,6 +269,7 @@ private:
         w.of[1 - first] = &source;
         w.wants[1 - first] = what;
         ++watched_;
+        forget_turn(source);
         return watch_result::watched;
     }
     bool modify(int fd, interest what) {
@@ -286,16 +299,28 @@ private:
                            .writable = (e.events & EPOLLOUT) != 0,
                            .hung_up = (e.events & (EPOLLHUP | EPOLLERR)) != 0,
                            .ended = (e.events & EPOLLRDHUP) != 0};
-        // After a call that unwatched one of two sources the generation is another: the kernel reports to the other
-        // source again.
-        for (std::size_t side = 0; side < 2 && watches_[at].generation == generation; ++side) {
+        if (watches_[at].generation != generation) return;
+        in_turn(watches_[at].of, [&](std::size_t side, event_source& source) {
             const interest wants = watches_[at].wants[side];
-            event_source* const source = watches_[at].of[side];
-            if (source == nullptr) continue;
             const readiness its{is.readable && wants.read, is.writable && wants.write, is.hung_up,
                                 is.ended && wants.read};
-            if (its.readable || its.writable || its.hung_up) source->on_ready(its);
-        }
+            if (its.readable || its.writable || its.hung_up) source.on_ready(its);
+        });
+    }
+    // Calls both sources of a descriptor. The first call may end the watch of the second source, and that source with
+    // it; or its own, which takes no turn from the second one: a source that leaves and comes back at each report would
+    // else be the only one that is told.
+    template <class Call>
+    void in_turn(std::array<event_source*, 2> of, Call call) {
+        turn second{of[1], turns_};
+        turns_ = &second;
+        if (of[0] != nullptr) call(0, *of[0]);
+        turns_ = second.outer;
+        if (second.next != nullptr) call(1, *second.next);
+    }
+    void forget_turn(const event_source& source) {
+        for (turn* t = turns_; t != nullptr; t = t->outer)
+            if (t->next == &source) t->next = nullptr;
     }
 
     int epoll_;
@@ -305,6 +330,7 @@ private:
     bool slack_set_ = false;
     int ready_ = 0;               // of events_, not told yet
     std::size_t watched_ = 0;     // sources in watches_; 1 with a guest
+    turn* turns_ = nullptr;       // the innermost one
     std::vector<entry> watches_;  // by descriptor
     std::array<epoll_event, batch> events_;
 };

@@ -361,6 +361,63 @@ TEST(epoll_driver, tells_both_sources_of_a_descriptor_of_a_hang_up_and_of_its_nu
     EXPECT_TRUE(driver.unwatch(heir));
 }
 
+// As a coroutine that reads a stream without an end does.
+TEST(epoll_driver, tells_the_other_source_of_a_descriptor_though_one_leaves_and_comes_back_at_each_report) {
+    epoll_driver driver;
+    const both_ends s;
+    noted reader(s.of[0]), writer(s.of[0]);
+    reader.then = [&] { EXPECT_TRUE(driver.unwatch(reader)); };
+    s.put();
+    ASSERT_EQ(driver.watch(reader, to_read), watch_result::watched);
+    ASSERT_EQ(driver.watch(writer, to_write), watch_result::watched);
+    for (int i = 0; i < 3; ++i) {
+        driver.poll();
+        ASSERT_EQ(driver.watch(reader, to_read), watch_result::watched);
+    }
+    EXPECT_EQ(reader.told.size(), 3U);
+    EXPECT_EQ(writer.told.size(), 3U);
+    // One that is unwatched and watched again within the call waits for the next report.
+    reader.then = [&] {
+        EXPECT_TRUE(driver.unwatch(writer));
+        ASSERT_EQ(driver.watch(writer, to_write), watch_result::watched);
+    };
+    driver.poll();
+    EXPECT_EQ(writer.told.size(), 3U);
+    reader.then = nullptr;
+    driver.poll();
+    EXPECT_EQ(writer.told.size(), 4U);
+    driver.end_sources();
+}
+
+TEST(epoll_driver, calls_no_source_that_the_farewell_of_another_one_has_unwatched) {
+    epoll_driver driver;
+    const both_ends s, t;
+    const int number = s.of[0];
+    noted first(number), second(number), heir(number);
+    first.at_the_end = [&] { EXPECT_FALSE(driver.unwatch(second)) << "so it may be destroyed"; };
+    ASSERT_EQ(driver.watch(first, to_read), watch_result::watched);
+    ASSERT_EQ(driver.watch(second, to_write), watch_result::watched);
+    ::close(number);
+    ASSERT_EQ(::dup2(s.of[1], number), number);
+    ASSERT_EQ(driver.watch(heir, to_read), watch_result::watched);
+    EXPECT_EQ(first.farewells.size(), 1U);
+    EXPECT_TRUE(second.farewells.empty());
+    EXPECT_EQ(driver.watched(), 1U);
+    // Nor one whose number a call has given away.
+    ASSERT_EQ(driver.watch(second, to_write), watch_result::watched);
+    noted again(number);
+    heir.then = [&] {
+        ::close(number);
+        ASSERT_EQ(::dup2(t.of[0], number), number);
+        ASSERT_EQ(driver.watch(again, to_read), watch_result::watched);
+    };
+    ASSERT_EQ(::shutdown(s.of[1], SHUT_RDWR), 0);
+    driver.poll();
+    EXPECT_EQ(second.farewells.size(), 1U);
+    EXPECT_TRUE(second.told.empty());
+    EXPECT_TRUE(driver.unwatch(again));
+}
+
 struct counted_guest final : apiary::guest_core {
     void wait(std::int64_t) noexcept override { ++calls; }
     void poll() noexcept override { ++calls; }
@@ -409,6 +466,21 @@ TEST(epoll_driver, has_forgotten_a_source_before_it_says_farewell) {
     EXPECT_TRUE(first.told.empty());
     EXPECT_EQ(driver.watch(first, {}), watch_result::watched) << "the kernel has forgotten it, too";
     EXPECT_TRUE(driver.unwatch(first));
+}
+
+TEST(epoll_driver, says_at_its_end_which_descriptor_was_closed_before) {
+    epoll_driver driver;
+    const both_ends s, t;
+    noted kept(s.of[0]), reader(t.of[0]), writer(t.of[0]);
+    ASSERT_EQ(driver.watch(kept, to_read), watch_result::watched);
+    ASSERT_EQ(driver.watch(reader, to_read), watch_result::watched);
+    ASSERT_EQ(driver.watch(writer, to_write), watch_result::watched);
+    ::close(t.of[0]);
+    ASSERT_EQ(::dup2(s.of[1], t.of[0]), t.of[0]);  // the number is another's now
+    driver.end_sources();
+    EXPECT_EQ(kept.farewells, std::vector{gone::worker_ended});
+    EXPECT_EQ(reader.farewells, std::vector{gone::descriptor_closed}) << "it must not close what is another's";
+    EXPECT_EQ(writer.farewells, std::vector{gone::descriptor_closed});
 }
 
 TEST(epoll_driver, leaves_no_descriptor_behind) {

@@ -8,9 +8,10 @@
 // Lifetime.  The user owns the source and keeps it alive while it is watched. It may unwatch and delete itself in a
 //            call.
 // Closing.   Unwatch, then close. Epoll silently forgets a descriptor that is closed while its source is watched: the
-//            source is not called again, and unwatch answers false. If the number comes back with another source, the
-//            first one is told on_gone(descriptor_closed); if it comes back with the same source, it is watched again.
-//            A duplicate of a closed descriptor keeps reporting, but no source hears it.
+//            source is not called again, and unwatch answers false. If the number comes back with another source, or
+//            the worker ends, the first one is told on_gone(descriptor_closed), since the number may be another's; if
+//            it comes back with the same source, it is watched again. A duplicate of a closed descriptor keeps
+//            reporting, but no source hears it.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct readiness {
 
 enum class gone : std::uint8_t {
     worker_ended,       // by a stop or a detach: watch the source at another worker, or close it
-    descriptor_closed,  // and its number came back with another source
+    descriptor_closed,  // by another; told when the worker ends, or when its number comes back with another source
 };
 
 // Which events to report. An event is reported again and again until it has been dealt with (level-triggered); with

@@ -105,16 +105,20 @@ public:
         return release(r);
     }
 
-    // Takes out every timer for which `gone` is true, and gives it to `sink`, which must not touch the wheel. O(n), and
-    // O(log k) for each that leaves the heap.
+    // Takes out every timer for which `gone` is true, and gives it to `sink`, which must not touch the wheel. O(n) of
+    // the timers there are, however many there were.
     template <class Gone, class Sink>
     void remove_if(Gone gone, Sink sink) {
-        for (std::uint32_t i = 0; i != made_; ++i) {
-            record& r = at(i);
-            if (r.generation % 2 == 0 || !gone(*r.node)) continue;
-            take_out(r);
-            sink(release(r));
-        }
+        heap_.remove_if([&](const record& r) { return gone(*r.node); }, [&](record* r) { sink(release(*r)); });
+        if (in_lists_ != 0)
+            for (const list& l : lists_->of)
+                for (record* r = l.first; r != nullptr;) {
+                    record& seen = *std::exchange(r, r->behind);
+                    if (!gone(*seen.node)) continue;
+                    unlink(seen);
+                    sink(release(seen));
+                }
+        publish();
     }
 
     bool empty() const { return held_ == 0; }

@@ -16,7 +16,9 @@
 // Threads.  run, post_local, help_until and the sources' calls: the thread that runs this worker. wake, claim,
 //           counters: any. id: as its sources say. enter_service, ask_to_leave: the worker table, with the owner's
 //           mutex held. drop_all: any, when no worker of the crew runs any more.
-// Progress. A turn runs a bounded number of tasks (parameters.hpp); wake and counters never block. Invariants
+// Progress. A turn runs a bounded number of tasks (parameters.hpp); wake and counters never block.
+//
+// Invariants
 //   I1  Only a stop drops tasks: when run() returns, every task that this worker held was run, handed over, or dropped
 //       by a stop.
 //   I2  A worker that blocks has announced its sleep, and has then looked at every source from which it may take

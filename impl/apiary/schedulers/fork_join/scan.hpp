@@ -165,7 +165,7 @@ private:
         return before;
     }
     T total(number i, number end) {
-        T sum(first_[i]);
+        T sum = first_[i];
         while (++i != end) sum = combine_(std::move(sum), first_[i]);
         return sum;
     }
@@ -190,7 +190,7 @@ bool scan(W& w, In first, In last, Out out, T init, Combine& combine, const basi
 template <class In, class Out, class T, class Combine>
 concept scan_of =
     scannable_place<In> && scannable_place<Out> && std::is_lvalue_reference_v<std::iter_reference_t<Out>> &&
-    std::copyable<T> && std::constructible_from<T, std::iter_reference_t<In>> && std::indirectly_writable<Out, T> &&
+    std::copyable<T> && std::convertible_to<std::iter_reference_t<In>, T> && std::indirectly_writable<Out, T> &&
     requires(Combine& c, T a, In i) {
         { c(a, a) } -> std::convertible_to<T>;
         { c(a, *i) } -> std::convertible_to<T>;

@@ -15,8 +15,9 @@
 // Errors.  An exception of the comparison, or of a move, ends the sort: the other workers end the steps that they have
 //          begun, then it leaves the call. The range is then a permutation of what it was. A move that throws must
 //          leave its source as it was; one that throws again when the element is put back loses that element.
-// Stop.    As in parallel_for: after a request no step begins (a step has some thousand elements). False: the range may
-//          not be sorted; it is a permutation of what it was.
+// Stop.    As in parallel_for: after a request no step begins. A step has some thousand elements; but what is left when
+//          pivots were bad again and again is one step. False: the range may not be sorted; it is a permutation of what
+//          it was.
 // Tested by fork_join_sort_test.cpp.
 // Papers.  sort_steps.hpp names them.
 #pragma once
@@ -62,25 +63,28 @@ public:
     bool all(W& w, It first, It last) {
         if (last - first < 2) return true;
         if (course_.ended()) return false;
-        if (already(first, last)) return true;
+        if (already(w, first, last)) return true;
         return part(w, first, last, false,
                     static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(last - first))));
     }
 
 private:
-    // A range that is sorted, or falls throughout, which is turned round.
-    bool already(It first, It last) {
-        It i = first + 1;
-        if (less_(*i, *first)) {
-            while (++i != last && less_(*i, i[-1])) {
-            }
-            if (i != last) return false;
-            for (It j = last - 1; first < j; ++first, --j) swap_elements(first, j);
-            return true;
+    // A range that is sorted, or falls throughout, which is turned round. Also false if the sort has ended.
+    bool already(W& w, It first, It last) {
+        if (!less_(first[1], *first)) return goes_on<false>(first, last);
+        if (!goes_on<true>(first, last)) return false;
+        const std::ptrdiff_t n = last - first;
+        auto change = [&](std::ptrdiff_t i) { swap_elements(first + i, first + (n - 1 - i)); };
+        return loop(w, loop_range<std::ptrdiff_t>{0, n / 2}, course_, change);
+    }
+    template <bool falls>
+    bool goes_on(It first, It last) {
+        for (It i = first + 2; i < last;) {
+            if (course_.ended()) return false;
+            for (const It until = last - i < step ? last : i + step; i != until; ++i)
+                if (static_cast<bool>(less_(*i, i[-1])) != falls) return false;
         }
-        while (++i != last && !less_(*i, i[-1])) {
-        }
-        return i == last;
+        return true;
     }
 
     // `behind`: the element before the first one is a pivot, and none of this part is below it. `bad`: how many more
@@ -91,7 +95,7 @@ private:
             if (n <= small) return insertion_sort(first, last, less_), true;
             if (bad == 0) return heap_sort(first, last, less_), true;
             if (n >= forks && course_.ended()) return false;
-            swap_elements(first, pivot_place(first, last, less_));
+            if (const It median = pivot_place(first, last, less_); median != first) swap_elements(first, median);
             if (behind && !less_(first[-1], *first)) {  // then all that equal the pivot are sorted
                 const auto [whole, end] = around<true>(w, first, last);
                 if (!whole) return false;
@@ -101,7 +105,7 @@ private:
             const auto [whole, end] = around<false>(w, first, last);
             if (!whole) return false;
             const It pivot = end - 1;
-            swap_elements(first, pivot);
+            if (pivot != first) swap_elements(first, pivot);
             if (std::min(pivot - first, last - end) < n / 8) {
                 --bad;
                 stir(first, pivot);
@@ -199,7 +203,7 @@ bool sort_all(W& w, It first, It last, Less& less, Course& course) {
 
 // True: the range is sorted.
 template <class Sync, class Pool, class Limits, class It, class Less = std::less<>, class StopToken = std::stop_token>
-    requires detail::sortable_place<It> && std::predicate<Less&, std::iter_reference_t<It>, std::iter_reference_t<It>>
+    requires detail::sortable_place<It> && std::relation<Less&, std::iter_reference_t<It>, const std::iter_value_t<It>&>
 bool parallel_sort(fork_context<Sync, Pool, Limits>& w, It first, It last, Less less = {},
                    const basic_loop_options<StopToken>& options = {}) {
     if (!(first < last)) return true;

@@ -12,6 +12,7 @@
 // Papers.    Edelkamp and Weiss, BlockQuicksort, 2016; Peters, Pattern-defeating quicksort, 2021.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <iterator>
 #include <type_traits>
@@ -47,6 +48,7 @@ struct lifted {
     lifted& operator=(const lifted&) = delete;
 };
 
+// Of two places.
 template <class It>
 void swap_elements(It a, It b) {
     lifted<It> one(a);
@@ -112,7 +114,7 @@ It pivot_place(It first, It last, Less& less) {
 // Elements that a copy of a few words moves: a partition without a branch on what the comparison says is faster there,
 // since half of such branches are predicted wrongly.
 template <class T>
-inline constexpr bool moves_by_copy = std::is_trivially_copyable_v<T> && sizeof(T) <= 32;
+inline constexpr bool moves_by_copy = std::copyable<T> && std::is_trivially_copyable_v<T> && sizeof(T) <= 32;
 
 // A partition under way of [first, last): those for which goes_left holds come first. run(n) does n elements or a few
 // more; what is left lies in [rest_first(), rest_last()). end() tells where the second kind begins in what is done, and

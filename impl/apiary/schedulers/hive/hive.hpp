@@ -521,7 +521,11 @@ private:
 
     template <class Attach>
     std::optional<unsigned> attach(Attach attach_one) {
-        std::optional<lock> held(std::in_place, threads_mutex_);
+        struct waiting {
+            team thread;
+            ~waiting() { thread.join(); }
+        } fresh;  // ends after the lock, for which the thread waits
+        const lock held(threads_mutex_);
         if (phase_ >= phase::ended || core_.stopping()) return std::nullopt;
         // The thread comes first, because every task that a worker in service accepts must be run. The thread waits for
         // the mutex, and ends if it is given no worker.
@@ -530,14 +534,6 @@ private:
             team before;  // the thread of the worker's previous life
         };
         const auto given = std::make_shared<thread_work>();
-        struct waiting {
-            std::optional<lock>& held;
-            team thread;
-            ~waiting() {
-                held.reset();
-                thread.join();
-            }
-        } fresh{held, {}};
         if (phase_ == phase::running)
             fresh.thread.start([this, given] {
                 { const lock begin(threads_mutex_); }

@@ -113,6 +113,12 @@ constexpr bool can_scan = requires(context& w, In in, Out out) {
 using beyond_64_bits = decltype(std::views::iota(std::uint64_t{0}, UINT64_MAX).begin());
 static_assert(can_scan<const int*, long*> && !can_scan<int*, const int*> && !can_scan<beyond_64_bits, long*> &&
               !can_scan<int*, std::vector<bool>::iterator>);
+// Nor one whose results are made of inputs by an explicit constructor, as a vector of so many zeros is.
+using bag = std::vector<std::size_t>;
+template <class Combine>
+constexpr bool can_collect =
+    requires(context& w, std::size_t* in, bag* out, Combine c) { parallel_inclusive_scan(w, in, in, out, bag(), c); };
+static_assert(!can_collect<decltype([](bag b, const auto&) { return b; })>);
 
 // The owner is at its first block when the thief is awaited.
 template <bool inclusive>

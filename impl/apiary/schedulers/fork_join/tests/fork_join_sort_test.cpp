@@ -46,6 +46,7 @@ struct heavy {
     explicit heavy(std::uint64_t k) : key(k) {}
     heavy(heavy&& other) : key((may_throw(), std::exchange(other.key, gone))) {}
     heavy& operator=(heavy&& other) {
+        EXPECT_NE(this, &other) << "a type may rely on that";
         may_throw();
         key = std::exchange(other.key, gone);
         return *this;
@@ -75,6 +76,15 @@ std::vector<std::uint64_t> sorted(std::vector<std::uint64_t> keys) {
     std::sort(keys.begin(), keys.end());
     return keys;
 }
+
+// Trivially copyable, and yet not to be copied.
+struct token {
+    int key = 0;
+    explicit token(int k) : key(k) {}
+    token(token&&) = default;
+    token& operator=(token&&) = default;
+};
+static_assert(std::is_trivially_copyable_v<token> && !std::copyable<token>);
 
 // One kind of comparison for each kind of element, so that these tests compile two sorts and no more.
 template <class T>
@@ -153,6 +163,11 @@ TEST(parallel_sort, takes_any_range_of_elements_in_memory) {
         EXPECT_TRUE(parallel_sort(w, deque.end(), deque.begin()));
         EXPECT_TRUE(parallel_sort(w, deque.begin(), deque.begin()));
     });
+    std::vector<token> tokens;
+    for (int i = 0; i != 100; ++i) tokens.emplace_back(i * 37 % 100);
+    const auto by_key = [](const token& a, const token& b) { return a.key < b.key; };
+    EXPECT_TRUE(pool.run([&](context& w) { return parallel_sort(w, tokens.begin(), tokens.end(), by_key); }));
+    for (int i = 0; i != 100; ++i) EXPECT_EQ(tokens[static_cast<std::size_t>(i)].key, i);
     const auto right = sorted(keys);
     EXPECT_TRUE(std::equal(deque.begin(), deque.end(), right.begin(), right.end())) << "and reversed ranges are empty";
 }
@@ -161,6 +176,10 @@ constexpr bool can_sort = requires(context& w, It i) { parallel_sort(w, i, i); }
 using beyond_64_bits = decltype(std::views::iota(std::uint64_t{0}, UINT64_MAX).begin());
 static_assert(can_sort<int*> && !can_sort<const int*> && !can_sort<std::vector<bool>::iterator> &&
               !can_sort<beyond_64_bits>);
+
+template <class Less>
+constexpr bool can_sort_by = requires(context& w, int* i, Less less) { parallel_sort(w, i, i, less); };
+static_assert(can_sort_by<bool (*)(int, const int&)> && !can_sort_by<bool (*)(int&, int&)>);
 
 // The first partition has more than 65,536 steps left when the thief is awaited.
 TEST(parallel_sort, divides_the_first_partition_for_a_worker_that_is_idle) {
@@ -295,6 +314,22 @@ TEST(parallel_sort, begins_no_step_after_a_stop) {
                 << "a step of each worker, or a part that forks no more";
             EXPECT_EQ(sorted(all), sorted(keys));
         }
+    }
+}
+TEST(parallel_sort, ends_at_a_stop_also_where_the_range_rises_or_falls) {
+    constexpr std::uint64_t n = 100'000;
+    fork_join_pool pool({.workers = 1});
+    for (const bool falls : {false, true}) {
+        std::vector<std::uint64_t> all(n);
+        for (std::uint64_t i = 0; i != n; ++i) all[i] = falls ? n - i : i;
+        std::stop_source stop;
+        std::uint64_t compared = 0;
+        const auto less = [&](std::uint64_t a, std::uint64_t b) {
+            if (++compared == 1000) stop.request_stop();
+            return a < b;
+        };
+        EXPECT_FALSE(sort_by<std::uint64_t>(pool, all, less, stop.get_token()));
+        EXPECT_LT(compared, 6000U);
     }
 }
 TEST(parallel_sort, of_one_element_or_none_is_whole_beside_a_stop) {
