@@ -7,6 +7,8 @@ import datetime
 import errno
 import io
 import itertools
+import json
+import math
 import os
 import subprocess
 import sys
@@ -28,6 +30,9 @@ from apiary_cli.report.junit import Case, Part
 from apiary_cli.verify import checks, logic, night_units, search_parts
 
 from . import fakes
+
+
+NIGHT = {"utc": "20261126T010000Z", "commit": "c" * 40, "units": 3, "fresh": 3, "red": [], "waiting": 0, "seconds": 9.5}
 
 
 class Folder(unittest.TestCase):
@@ -302,17 +307,21 @@ class Remembered(Units):
         self.assertEqual([unit.name for unit in old.order(self.units)], ["b", "d", "c", "a"])
         self.assertEqual([old.estimate(unit) for unit in self.units[:2]], [7.0, memory.GUESSES["stress"]])
         memory.learn(old, [result(self.units[2], seconds=3.0)], [self.units[0]])
-        memory.write(self.store, old, {"red": []})
+        memory.write(self.store, old, NIGHT)
         again = memory.read(self.store)
-        self.assertEqual((again.seconds["stress c"], again.waiting, again.told, again.nights), (3.0, ["stress a"], [], [{"red": []}]))
+        self.assertEqual((again.seconds["stress c"], again.waiting, again.told, again.nights), (3.0, ["stress a"], [], [NIGHT]))
 
     def test_a_clock_that_was_set_back_and_garbage_cost_an_order_and_no_result(self) -> None:
-        memory.write(self.store, memory.Memory(done={"stress a": "20270101T000000Z", "stress b": "20260101T000000Z"}), {})
+        memory.write(self.store, memory.Memory(done={"stress a": "20270101T000000Z", "stress b": "20260101T000000Z"}), NIGHT)
         told = memory.read(self.store, datetime.datetime(2026, 11, 27, tzinfo=datetime.timezone.utc))
         self.assertEqual((list(told.done), "set back: 1 units" in told.told[0]), (["stress b"], True))
-        for text in ("{", "[]", "{}", '{"seconds": 1, "done": {}, "waiting": [], "red": {}, "nights": []}'):
+        whole = {"seconds": {}, "done": {}, "waiting": [], "red": {}, "nights": []}
+        bad = [whole | one for one in ({"seconds": 1}, {"seconds": {"stress a": math.nan}}, {"seconds": {"stress a": -1}},
+                                       {"seconds": {"stress a": math.inf}}, {"nights": [{}]}, {"nights": [[]]}, {"nights": [{"utc": "x"}]})]
+        for text in ("{", "[]", "{}", *map(json.dumps, bad)):
             memory.path(self.store).write_text(text)
-            self.assertEqual(len(memory.read(self.store).told), 1, text)
+            told = memory.read(self.store)
+            self.assertEqual((len(told.told), told.seconds, told.nights), (1, {}, []), text)
 
     def test_in_six_days_every_logic_mutant_is_drawn_once_and_each_day_has_seeds_of_its_own(self) -> None:
         (self.folder / "impl").mkdir()
