@@ -155,8 +155,8 @@ class Disk(Case):
         self.told(self.mounted(small, *WORDS, *self.one_point(), "--rounds", "4"), 3, "the disk is full", str(self.results))
         still = f"mount --bind {self.results} {self.results} && mount -o remount,ro,bind {self.results}"
         self.told(self.mounted(still, *WORDS, *self.one_point()), 3, "Read-only file system", str(self.results))
-        self.told(self.mounted(still, "report", folder.name), 3, "Read-only file system", "report.html")
-        self.told(self.mounted(still, "report", "--index"), 3, "Read-only file system", "index.html")
+        for words, page in (((folder.name,), f"{folder.name}/report.html"), (("--index",), "/history.html")):
+            self.told(self.mounted(still, "report", *words), 3, "Read-only file system", page)
         self.assertEqual(self.contents(folder), good)
 
 

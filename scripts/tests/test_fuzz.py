@@ -44,6 +44,10 @@ class Verb(unittest.TestCase):
         names = fuzz.targets()
         self.assertEqual({fuzz.of_day(day) for day in range(len(names))}, set(names))
 
+    def test_where_no_target_is_found_nothing_is_fine(self) -> None:
+        with mock.patch.object(fuzz.repo, "must_read", lambda *_: "nothing"), self.assertRaisesRegex(Fault, "no targets"):
+            fuzz.targets()
+
     def test_without_the_index_it_says_what_to_do(self) -> None:
         gone = mock.Mock(ok=False, out="from versions: none", how=lambda: "failed")
         with mock.patch.object(fuzz.libraries, "pinned", lambda *_: False), mock.patch.object(fuzz.libraries, "fetch", lambda *_: gone), \

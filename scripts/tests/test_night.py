@@ -7,6 +7,8 @@ import datetime
 import errno
 import io
 import itertools
+import json
+import math
 import os
 import subprocess
 import sys
@@ -18,7 +20,7 @@ import zipfile
 from pathlib import Path
 from unittest import mock
 
-from apiary_cli.base import repo
+from apiary_cli.base import proc, repo
 from apiary_cli.base.errors import Fault
 from apiary_cli.base.say import duration
 from apiary_cli.night import child, cluster, memory, spread, store as stores
@@ -26,10 +28,13 @@ from apiary_cli.night.store import Store
 from apiary_cli.night.unit import Unit
 from apiary_cli.report import html, night_cases, night_page, sarif
 from apiary_cli.report.junit import Case, Part
-from apiary_cli.verbs import fuzz, nightly_units, soak
+from apiary_cli.verbs import fuzz, merge, nightly_units, soak
 from apiary_cli.verify import checks, enduring, logic, night_units, search_parts
 
 from . import fakes
+
+
+NIGHT = {"utc": "20261126T010000Z", "commit": "c" * 40, "units": 3, "fresh": 3, "red": [], "waiting": 0, "seconds": 9.5}
 
 
 class Folder(unittest.TestCase):
@@ -153,6 +158,26 @@ class Kept(Folder):
         self.store.add(self.unit.program)
         self.assertEqual(self.store.program(name).read_bytes(), Path(self.unit.program).read_bytes())
 
+    def test_a_merge_takes_what_says_most_and_no_file_that_is_not_what_its_name_says(self) -> None:
+        good, red, ended = result(self.unit), result(self.unit, rc=1), result(self.unit, rc=None, ended="time")
+        for number, (ours, theirs, taken, odd) in enumerate(((None, ended, ended, False), (ended, good, good, False), (good, ended, good, False),
+                                                             (good, red, red, True), (red, good, red, True), (good, good, good, False))):
+            with self.subTest(number=number):
+                into, source = Store(self.folder / f"into{number}"), Store(self.folder / f"from{number}")
+                source.put(theirs)
+                if ours:
+                    into.put(ours)
+                told = merge.gather([source.folder], into)
+                self.assertEqual((into.get(self.unit.key), ["two machines differ" in one for one in told]), (taken, [True] * odd))
+        into, name = Store(self.folder / "into"), self.store.add(self.unit.program)
+        self.store.put(good)
+        (self.store.folder / "files" / "ab").mkdir()
+        (self.store.folder / "files" / "ab" / ("ab" * 32)).write_text("cut sh")
+        (self.store.folder / "files" / "ab" / "folder").mkdir()
+        told = merge.gather([self.store.folder], into)
+        self.assertEqual((len(told), "is not the file that its name says" in told[0]), (1, True), told)
+        self.assertEqual([path.name for path in (into.folder / "files").rglob("*") if path.is_file()], [name])
+        self.assertTrue(os.access(into.program(name), os.X_OK))
 
     def test_what_no_night_used_for_a_month_goes(self) -> None:
         old = self.unit.with_(name="old")
@@ -209,6 +234,16 @@ class Children(Folder):
                 return
             time.sleep(0.01)
         self.fail("it never came")
+
+    def test_an_engine_that_is_closed_leaves_no_unit_running(self) -> None:
+        """A disk that is full ends a night's units; what comes after them is a race, which is measured."""
+        pool, begun = spread.Pool(1), self.folder / "begun"
+        for name in ("one", "two"):
+            pool.submit(Unit("stress", name, self.program(name, f"#!/bin/sh\ntouch {begun}\nexec sleep 61.25\n")))
+        while not begun.exists():
+            time.sleep(0.01)
+        pool.close()
+        self.assertEqual([one for one in proc.descendants(os.getpid()) if b"61.25" in Path(f"/proc/{one}/cmdline").read_bytes()], [])
 
     def test_a_program_that_changes_while_it_runs_gives_no_result(self) -> None:
         with self.assertRaisesRegex(Fault, "changed while it ran"):
@@ -314,17 +349,21 @@ class Remembered(Units):
         self.assertEqual([unit.name for unit in old.order(self.units)], ["b", "d", "c", "a"])
         self.assertEqual([old.estimate(unit) for unit in self.units[:2]], [7.0, memory.GUESSES["stress"]])
         memory.learn(old, [result(self.units[2], seconds=3.0)], [self.units[0]])
-        memory.write(self.store, old, {"red": []})
+        memory.write(self.store, old, NIGHT)
         again = memory.read(self.store)
-        self.assertEqual((again.seconds["stress c"], again.waiting, again.told, again.nights), (3.0, ["stress a"], [], [{"red": []}]))
+        self.assertEqual((again.seconds["stress c"], again.waiting, again.told, again.nights), (3.0, ["stress a"], [], [NIGHT]))
 
     def test_a_clock_that_was_set_back_and_garbage_cost_an_order_and_no_result(self) -> None:
-        memory.write(self.store, memory.Memory(done={"stress a": "20270101T000000Z", "stress b": "20260101T000000Z"}), {})
+        memory.write(self.store, memory.Memory(done={"stress a": "20270101T000000Z", "stress b": "20260101T000000Z"}), NIGHT)
         told = memory.read(self.store, datetime.datetime(2026, 11, 27, tzinfo=datetime.timezone.utc))
         self.assertEqual((list(told.done), "set back: 1 units" in told.told[0]), (["stress b"], True))
-        for text in ("{", "[]", "{}", '{"seconds": 1, "done": {}, "waiting": [], "red": {}, "nights": []}'):
+        whole = {"seconds": {}, "done": {}, "waiting": [], "red": {}, "nights": []}
+        bad = [whole | one for one in ({"seconds": 1}, {"seconds": {"stress a": math.nan}}, {"seconds": {"stress a": -1}},
+                                       {"seconds": {"stress a": math.inf}}, {"nights": [{}]}, {"nights": [[]]}, {"nights": [{"utc": "x"}]})]
+        for text in ("{", "[]", "{}", *map(json.dumps, bad)):
             memory.path(self.store).write_text(text)
-            self.assertEqual(len(memory.read(self.store).told), 1, text)
+            told = memory.read(self.store)
+            self.assertEqual((len(told.told), told.seconds, told.nights), (1, {}, []), text)
 
     def test_in_six_days_every_logic_mutant_is_drawn_once_and_each_day_has_seeds_of_its_own(self) -> None:
         (self.folder / "impl").mkdir()

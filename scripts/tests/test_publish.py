@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
+import signal
 import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest import mock
 
 from apiary_cli.analysis import compare_folders, comparing, former
-from apiary_cli.base import repo, stats
+from apiary_cli.base import errors, repo, stats
 from apiary_cli.base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH
 from apiary_cli.race import folder as folders, scenarios
 from apiary_cli.verbs import publish
@@ -18,6 +20,12 @@ from apiary_cli.verbs import publish
 STEPS = (publish.Step("proofs", publish.EVIDENCE, 1, ("prove",)), publish.track("posts", "publish", 2, "hive"),
          publish.track("loops", "no_such_plan", 3), publish.track("graphs", "graphs", 2, "task_graph"))
 GOOD = {"folder": "results/2026", "published": True, "tells": "tells 10 % at 3 of 3 points"}
+
+
+def asked(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    publish.arguments(parser)
+    return parser.parse_args(words)
 
 
 class Case(unittest.TestCase):
@@ -80,6 +88,14 @@ class GoesOn(Case):
         self.ran.clear()
         self.assertEqual((self.perform(), self.ran), (0, ["race --plan publish"]))
 
+    def test_a_step_that_ends_by_a_status_that_no_verb_promises_has_failed(self) -> None:
+        for code in (2, 5, 127):
+            with self.subTest(code=code):
+                self.state_file.unlink(missing_ok=True)
+                self.assertEqual(self.perform((0, {}), (code, {})), HARNESS)
+                self.assertEqual(publish.rows(self.state())[1][1], "FAILED")
+                self.assertEqual(self.perform((0, GOOD)), 0, "and runs again")
+
     def test_a_step_that_failed_is_kept_as_failed(self) -> None:
         self.assertEqual(self.perform((0, {}), (HARNESS, {})), HARNESS)
         self.assertEqual([row[1] for row in publish.rows(self.state())], ["done", "FAILED", "no plan no_such_plan in this tree", "done"])
@@ -113,9 +129,40 @@ class Refuses(Case):
                 publish.begun(anew=False)
 
     def test_a_torn_state_is_refused(self) -> None:
-        self.state_file.write_text("{")
-        with self.assertRaisesRegex(Fault, "cannot be read"):
-            publish.begun(anew=False)
+        for text in ("{", "[]", "{}", '{"commit": "c", "machine": "m"}', '{"commit": "c", "machine": "m", "steps": []}',
+                     '{"commit": "c", "machine": "m", "steps": {"posts": 0}}', '{"commit": 1, "machine": "m", "steps": {}}'):
+            self.state_file.write_text(text)
+            for words in ([], ["--dry-run"]):
+                with self.subTest(text=text, words=words), self.assertRaisesRegex(Fault, "cannot be read"):
+                    publish.run(asked(*words))
+
+    def test_a_dry_run_says_what_would_be_refused(self) -> None:
+        self.state("another").keep()
+        with mock.patch.object(publish, "changed", lambda: ["impl/x.hpp"]):
+            self.assertEqual(publish.run(asked("--dry-run")), 0)
+        self.assertEqual([said.partition(":")[0] for said in self.said], ["it would be refused"] * 2)
+        self.assertIn("of another commit", self.said[0])
+
+    def test_two_at_once_are_refused(self) -> None:
+        with publish.alone(), self.assertRaisesRegex(Fault, "another publication"):
+            publish.run(asked())
+
+
+class Stopped(Case):
+    def test_a_step_ends_by_itself_where_the_publication_is_stopped(self) -> None:
+        """A race that was told to end leaves what it has; one that was killed does not."""
+        verb = self.folder / "scripts" / "apiary"
+        verb.parent.mkdir()
+        verb.write_text("import os, signal, sys, time\ndef end(*_):\n    time.sleep(0.2); open(sys.argv[1], 'w').write('kept'); os._exit(143)\n"
+                        "signal.signal(signal.SIGTERM, end)\nos.kill(os.getppid(), signal.SIGUSR1)\ntime.sleep(60)\n")
+
+        def stop(number: int, _: object) -> None:
+            raise errors.Stopped(number)
+
+        self.addCleanup(signal.signal, signal.SIGUSR1, signal.signal(signal.SIGUSR1, stop))
+        with mock.patch.object(repo, "ROOT", self.folder), self.assertRaises(errors.Stopped):
+            publish.by_command([str(self.folder / "left")], self.folder / "told.json")
+        self.assertEqual((self.folder / "left").read_text(), "kept")
 
 
 class ItsPlan(unittest.TestCase):

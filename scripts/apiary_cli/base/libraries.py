@@ -61,6 +61,19 @@ def fetch(where: Path, requirements: Path, retries: int = 10) -> proc.Done:
     return done
 
 
+def beside(where: Path, requirements: Path, what: str, remedy: str) -> None:
+    """Those of one part alone, `what`: fetched with its first use, by one process at a time."""
+    if pinned(where, requirements):
+        return
+    with repo.locked(where.parent.name):
+        if pinned(where, requirements):
+            return
+        say(f"fetching {what}")
+        done = fetch(where, requirements)
+        if not done.ok:
+            raise Fault(f"{what} could not be fetched (pip {done.how()})", tail(done.out, 600), remedy)
+
+
 def unzip(wheel: Path, into: Path) -> None:
     """As pip does, but for its --target, which forgets a package's own lib/; `X.data/data/` is no folder of its own."""
     with zipfile.ZipFile(wheel) as found:

@@ -145,6 +145,24 @@ def locked(name: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def alone(lock: Path, seen: str, remedy: str) -> Iterator[None]:
+    """One at a time: a second one is refused, and told of the first. The file says it after a crash, too, but holds nobody then."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with open(lock, "a+") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            handle.seek(0)
+            raise Fault(seen, handle.read().strip() or "it has its lock", remedy, USAGE) from None
+        except OSError:  # a file system that has no locks
+            pass
+        with contextlib.suppress(OSError):  # a full disk: the lock holds without words
+            os.ftruncate(handle.fileno(), 0)
+            os.write(handle.fileno(), f"process {os.getpid()} on {host()}, since {utc_stamp()}\n".encode())
+        yield
+
+
+@contextlib.contextmanager
 def at_work(alone: bool = False) -> Iterator[bool]:
     """While a verb works in this tree, beside others. `alone`: whether no other does; and then none begins meanwhile."""
     tree, got = os.open(ROOT, os.O_RDONLY), True
@@ -201,7 +219,8 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text)
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a file system that may only be read refuses this, too
+            temporary.unlink()
         error.filename = str(path)
         raise
 

@@ -22,7 +22,6 @@ from urllib.parse import urlsplit
 
 from ..base import LIBRARIES, libraries, proc, repo
 from ..base.errors import Fault, USAGE, tail
-from ..base.say import say
 from . import child
 from .spread import Pool
 from .store import Store
@@ -41,14 +40,8 @@ def ready() -> None:
     """`distributed`, of the version named, in a folder of its own; what it logs of workers that come and go is not for this page."""
     for name in ("distributed", "tornado.application", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    if not libraries.pinned(FOLDER, REQUIREMENTS):
-        with repo.locked("python-cluster"):
-            if not libraries.pinned(FOLDER, REQUIREMENTS):
-                say("nightly: fetching Dask for the cluster (60 MB)")
-                done = libraries.fetch(FOLDER, REQUIREMENTS)
-                if not done.ok:
-                    raise Fault(f"Dask could not be fetched (pip {done.how()})", tail(done.out, 600),
-                                "leave --scheduler away: the same units run without it; or PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER")
+    libraries.beside(FOLDER, REQUIREMENTS, "Dask for the cluster (60 MB)",
+                     "leave --scheduler away: the same units run without it; or PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER")
     if str(FOLDER) not in sys.path:
         sys.path.append(str(FOLDER))
         sys.path_importer_cache.clear()

@@ -3,6 +3,7 @@ of the next night, so that in a week everything was done."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 
@@ -15,6 +16,7 @@ GUESSES = {"search": 15.0, "exhibit": 5.0, "mutant": 60.0, "logic": 600.0, "stre
            "fault": 2.0, "fuzz": 600.0, "selftest": 150.0}  # seconds, of what never ran
 BEGIN_AND_END = 1.0  # seconds, beside those that a unit was told to take
 NIGHTS = 60  # that are remembered
+NIGHT = {"utc": str, "commit": str, "units": int, "fresh": int, "red": list, "waiting": int, "seconds": float}  # what is said of each
 
 
 def key(unit: Unit) -> str:
@@ -71,8 +73,10 @@ def read(store: Store, now: datetime | None = None) -> Memory:
         memory.done = {str(name): str(when) for name, when in found["done"].items()}
         memory.waiting = [str(name) for name in found["waiting"]]
         memory.red = {str(name): str(line) for name, line in found["red"].items()}
-        memory.nights = [dict(one) for one in found["nights"]]
-    except (KeyError, TypeError, ValueError, AttributeError):
+        memory.nights = [one | {name: kind(one[name]) for name, kind in NIGHT.items()} for one in found["nights"]]
+        if not all(0 < seconds < math.inf for seconds in memory.seconds.values()):  # nan is in no order, and its unit would wait for ever
+            raise ValueError
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return Memory(told=[f"{file} is garbage: the night goes without estimates"])
     limit = (now + timedelta(hours=1)).strftime(FORMAT)
     ahead = [name for name, when in memory.done.items() if when > limit]

@@ -1,15 +1,16 @@
 """Does the units of a night, by any engine that takes units and gives results back; and that of this machine, a pool.
 
-What an engine gives back is
-kept in the store at once, so that a night that is killed goes on where it was."""
+What an engine gives back is kept in the store at once, so that a night that is killed goes on where it was."""
 
 from __future__ import annotations
 
 import concurrent.futures
+import signal
 import time
 from dataclasses import dataclass, field
 from typing import Callable, Iterable, Protocol
 
+from ..base import proc
 from ..base.errors import Fault
 from ..base.say import Progress
 from . import child
@@ -55,7 +56,12 @@ class Pool:
         return [(self.futures.pop(one), one.result()) for one in done]
 
     def close(self) -> None:
+        """Ends what still runs: a unit's guard that is told to end takes all of the unit with it."""
         self.pool.shutdown(wait=False, cancel_futures=True)
+        while not all(one.done() for one in self.futures):
+            for one in list(proc.LIVE):
+                one.signal_group(signal.SIGTERM)
+            time.sleep(0.02)
 
 
 @dataclass

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import os
 import shutil
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Iterator
 
 from ..base import repo
-from ..base.errors import Fault, USAGE
+from ..base.errors import Fault
 from .unit import Unit, file_hash
 
 SCHEMA = 1
@@ -80,19 +79,9 @@ class Store:
         with self.writing("the lock of a night"):
             self.folder.mkdir(parents=True, exist_ok=True)
             repo.write_text(self.folder / "writable", "a night may write here\n")
-            lock = open(self.folder / "lock", "a+")
-        with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                lock.seek(0)
-                raise Fault(f"another night works in the store {self.folder}", lock.read().strip() or "it has its lock",
-                            "wait for its end, or name another folder: --store DIR", USAGE) from None
-            except OSError:  # a file system that has no locks
-                pass
-            lock.truncate(0)
-            lock.write(f"process {os.getpid()} on {repo.host()}, since {repo.utc_stamp()}\n")
-            lock.flush()
+            (self.folder / "lock").touch()
+        with repo.alone(self.folder / "lock", f"another night works in the store {self.folder}",
+                        "wait for its end, or name another folder: --store DIR"):
             yield
 
     def path(self, key: str) -> Path:

@@ -42,7 +42,9 @@ def targets() -> list[str]:
     """As targets.py has them; each has a corpus."""
     text = repo.must_read(FOLDER / "targets.py")
     found = re.search(r"for one in \(([\w, ]+)\)\}", text)
-    return found[1].split(", ") if found else []
+    if not found:
+        raise Fault("no targets are found in scripts/fuzz/targets.py", "its table TARGETS is written in another way", "mend verbs/fuzz.py")
+    return found[1].split(", ")
 
 
 def of_day(day: int | None = None) -> str:
@@ -56,13 +58,8 @@ def there() -> bool:
 
 
 def ready() -> None:
-    if there():
-        return
-    say("fuzz: fetching Atheris")
-    done = libraries.fetch(WHERE, REQUIREMENTS)
-    if not done.ok:
-        raise Fault(f"Atheris could not be fetched (pip {done.how()})", tail(done.out, 600),
-                    "let this machine reach the Python package index once; it has wheels for CPython 3.11 to 3.13 on Linux")
+    libraries.beside(WHERE, REQUIREMENTS, "Atheris",
+                     "let this machine reach the Python package index once; it has wheels for CPython 3.11 to 3.13 on Linux")
 
 
 def command(target: str, seconds: float, seed: int) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import time
 from pathlib import Path
 
@@ -11,7 +10,8 @@ from ..base import repo
 from ..base.errors import Fault, USAGE
 from ..base.say import say
 from ..night import memory as memories
-from ..night.store import Store
+from ..night.store import Store, kept
+from ..night.unit import file_hash
 from ..report.junit import FAILED, Case, Part
 from . import nightly, nightly_units
 
@@ -20,7 +20,8 @@ DESCRIPTION = """\
 Takes the stores that scripts/apiary nightly --shard I/N left, each on its machine, puts their results together,
 and judges them as one night: the parts of a search that several machines did are one search, and what must be
 reached, and which atomic sites never ran, is asked of all of them. A shard that is missing is red, by its name; a
-result that is garbage is told, and counts as not done. Nothing is run.
+result that is garbage is told, and counts as not done; where two machines differ about a unit, what is red counts.
+Nothing is run.
 
 writes:  the results into --store (which may be one of them), build/nightly/summary.md, night.html, night.sarif,
          junit.xml
@@ -42,17 +43,26 @@ def gather(folders: list[Path], into: Store) -> list[str]:
         if source.folder.resolve() == into.folder.resolve():
             continue
         for result in source.results():
-            if into.get(result["unit"]) is None:
+            known = into.get(result["unit"])
+            if known is None or graver(result, known):
                 into.put(result)
-        for path in (folder / "files").glob("??/*"):
-            place = into.blob(path.name)
-            if not place.exists() and not path.name.startswith("."):
-                with into.writing(path.name):
-                    half = repo.half(place)
-                    shutil.copyfile(path, half)
-                    half.replace(place)
+            if known and kept(known) and kept(result) and known["rc"] != result["rc"]:
+                told.append(f"two machines differ about {result['kind']} {result['name']}: status {known['rc']} on {known.get('host')}, "
+                            f"{result['rc']} on {result.get('host')}; what is red counts")
+        for path in sorted((folder / "files").glob("??/*")):
+            if path.name.startswith(".") or not path.is_file():
+                continue
+            if file_hash(path) == path.name:
+                into.add(path)
+            else:
+                told.append(f"{path} is not the file that its name says, and is left out")
         told += source.garbage
     return told
+
+
+def graver(new: dict, old: dict) -> bool:
+    """It says something of the unit, and the other does not; or it is red, and the other is not."""
+    return kept(new) and (not kept(old) or new["rc"] != 0 == old["rc"])
 
 
 def run(args: argparse.Namespace) -> int:

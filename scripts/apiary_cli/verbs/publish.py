@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import subprocess
 import sys
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Callable, Iterable, Sequence
 
 from ..base import argument_kinds, environment, json_result, repo
-from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, gravest, unknown
+from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, Stopped, USAGE, gravest, unknown
 from ..base.say import duration, heading, markdown, say, table, warn
 from ..race import folder as folders, plans, shelf
 from ..analysis import former, summary
@@ -38,6 +39,7 @@ FOLDER = repo.BUILD / "publish"
 STATE, PAGE = FOLDER / "state.json", FOLDER / "summary.md"
 EVIDENCE, TRACK, AFTER = "evidence", "track", "after"
 RACING = 150  # minutes of all tracks
+ENDS_S = 60.0  # for a verb that is told to end
 SERVER = "1,2,4,8,16,64,256"
 
 
@@ -139,10 +141,24 @@ class State:
         repo.write_json(STATE, self.told)
 
 
+def kept(anew: bool) -> dict | None:
+    """What an earlier call left, if it is to go on."""
+    if anew or not STATE.exists():
+        return None
+    told = repo.read_json(STATE) or {}
+    words, steps = [told.get(name) for name in ("commit", "machine", "began")], told.get("steps")
+    if not (all(isinstance(one, str) for one in words) and isinstance(steps, dict) and all(isinstance(one, dict) for one in steps.values())):
+        raise Fault(f"{repo.shown(STATE)} cannot be read", "it is torn, or no record of a publication",
+                    "scripts/apiary publish --anew   begins another; the folders of races that were done stay in results/", USAGE)
+    return told
+
+
+def alone() -> contextlib.AbstractContextManager[None]:
+    return repo.alone(FOLDER / "lock", "another publication works in this tree", "wait for its end, or stop it: it goes on later")
+
+
 def begun(anew: bool) -> State:
-    told = None if anew else repo.read_json(STATE)
-    if told is None and STATE.exists() and not anew:
-        raise Fault(f"{repo.shown(STATE)} cannot be read", "it is torn", "scripts/apiary publish --anew", USAGE)
+    told = kept(anew)
     refuse_dirty([path for path in changed() if not (told and written(path))])
     return State(repo.commit(), kind_of_machine(), told)
 
@@ -156,11 +172,21 @@ def refuse_dirty(paths: list[str]) -> None:
 
 
 def by_command(words: Sequence[str], told: Path) -> tuple[int, dict]:
-    """A verb as its own process, whose output goes to the terminal: a fault of one step ends no other."""
+    """A verb as its own process, whose output goes to the terminal: a fault of one step ends no other. Where the publication is
+    stopped, so is the verb, and it has the time to keep what it has."""
     told.parent.mkdir(parents=True, exist_ok=True)
     told.unlink(missing_ok=True)
-    done = subprocess.run([sys.executable, str(repo.ROOT / "scripts" / "apiary"), *words, "--json", str(told)], cwd=repo.ROOT, check=False)
-    return (128 - done.returncode if done.returncode < 0 else done.returncode), repo.read_json(told) or {}
+    with subprocess.Popen([sys.executable, str(repo.ROOT / "scripts" / "apiary"), *words, "--json", str(told)], cwd=repo.ROOT) as verb:
+        try:
+            code = verb.wait()
+        except Stopped:
+            verb.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                verb.wait(ENDS_S)
+            verb.kill()
+            say("stopped; scripts/apiary publish   goes on")
+            raise
+    return (128 - code if code < 0 else code), repo.read_json(told) or {}
 
 
 def words_of(step: Step, state: State) -> tuple[str, ...]:
@@ -194,6 +220,8 @@ def perform(steps: Iterable[Step], state: State, run: Run, now: Callable[[], tup
         if code > 128:
             say(f"stopped in {step.name}; scripts/apiary publish   goes on")
             return code
+        if code not in (0, INCORRECT, INVALID_BATCH):  # of a verb that was refused, or could not start
+            code = HARNESS
         if step.kind == TRACK and code == 0 and not told.get("published"):
             code = INVALID_BATCH
         state.note(step.name, code=code, seconds=round(time.monotonic() - started), **{key: told[key] for key in ("folder", "tells", "reasons", "bars") if key in told})
@@ -261,17 +289,31 @@ def run(args: argparse.Namespace) -> int:
         if name not in known:
             raise unknown("step", name, known)
     if args.dry_run:
-        told = None if args.anew else repo.read_json(STATE)
-        show(State((told or {}).get("commit") or repo.commit(), (told or {}).get("machine") or kind_of_machine(), told))
-        if paths := [path for path in changed() if not (told and written(path))]:
-            warn(f"it would be refused: the tree differs from its commit: {repo.some(paths)}")
-        return 0
-    state = begun(args.anew)
+        return told_only(kept(args.anew))
+    with alone():
+        return published([known[name] for name in args.step], begun(args.anew))
+
+
+def told_only(told: dict | None) -> int:
+    now = repo.commit(), kind_of_machine()
+    state = State(told["commit"], told["machine"], told) if told else State(*now)
+    show(state)
+    refusals = (lambda: state.same(*now), lambda: refuse_dirty([path for path in changed() if not (told and written(path))]))
+    for refuse in refusals:
+        try:
+            refuse()
+        except Fault as fault:
+            warn(f"it would be refused: {fault.seen}: {fault.cause}")
+    return 0
+
+
+def published(asked: list[Step], state: State) -> int:
+    """`asked`: these steps alone, without the pages; none: all."""
     state.keep()
-    steps = [known[name] for name in args.step] or list(STEPS)
+    steps = asked or list(STEPS)
     code = perform(steps, state, by_command, lambda: (repo.commit(), kind_of_machine()))
     json_result.note(steps=state.told["steps"], commit=state.told["commit"], machine=state.told["machine"])
-    if code > 128 or args.step or any(state.of(step.name).get("code") for step in STEPS if step.kind == EVIDENCE):
+    if code > 128 or asked or any(state.of(step.name).get("code") for step in STEPS if step.kind == EVIDENCE):
         return code
     slower = pages(state)
     repo.write_text(PAGE, summed(state, slower))
