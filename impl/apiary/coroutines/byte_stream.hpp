@@ -20,7 +20,8 @@
 //              cancelled   a stop was asked for, or the service ended; a write says the same.
 //              closed      with an error: what the system said (ECONNRESET, EPIPE, ENOTSOCK, EBADF), or EBUSY: another
 //                          coroutine reads, or writes, at the moment; or why it cannot be watched. Without: close().
-// Errors.    The service's std::bad_alloc leaves the await that would have to wait.
+// Errors.    The service's std::bad_alloc leaves the await that would have to wait. If the constructor throws it, the
+//            descriptor is still the caller's.
 // Lifetime.  The stream outlives its awaits: a frame that waits may be destroyed, a stream with a waiting frame may
 //            not, which ends the program. The service outlives the stream. A close without memory for its message
 //            ends the program, too.

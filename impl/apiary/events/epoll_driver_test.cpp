@@ -468,6 +468,31 @@ TEST(epoll_driver, has_forgotten_a_source_before_it_says_farewell) {
     EXPECT_TRUE(driver.unwatch(first));
 }
 
+TEST(epoll_driver, says_no_farewell_to_a_source_that_the_farewell_of_another_one_has_watched_again) {
+    for (const bool the_number_goes_once_more : {false, true}) {
+        epoll_driver driver;
+        const both_ends s, t;
+        const int number = s.of[0];
+        noted first(number), second(number), heir(number);
+        first.at_the_end = [&] {
+            if (the_number_goes_once_more) {
+                ::close(number);
+                ASSERT_EQ(::dup2(t.of[0], number), number);
+            }
+            EXPECT_EQ(driver.watch(second, to_write), watch_result::watched);
+        };
+        ASSERT_EQ(driver.watch(first, to_read), watch_result::watched);
+        ASSERT_EQ(driver.watch(second, to_write), watch_result::watched);
+        ::close(number);
+        ASSERT_EQ(::dup2(s.of[1], number), number);
+        ASSERT_EQ(driver.watch(heir, to_read), watch_result::watched);
+        EXPECT_EQ(heir.farewells.size(), the_number_goes_once_more ? 1U : 0U);
+        EXPECT_TRUE(second.farewells.empty());
+        EXPECT_TRUE(driver.unwatch(second));
+        driver.end_sources();
+    }
+}
+
 TEST(epoll_driver, says_at_its_end_which_descriptor_was_closed_before) {
     epoll_driver driver;
     const both_ends s, t;

@@ -65,7 +65,7 @@ public:
     bool contended() const { return contended_sleeps_ != 0; }
 
     // Call it before a sleep. True: nap first. `claimed`: a post woke the worker and it found nothing; `searching`:
-    // likewise, or its nap ended.
+    // likewise, or its nap ended, or it looked on (idle_spin); then naps of an earlier wake may be left.
     template <class OthersSleep>
     [[nodiscard]] bool naps(bool claimed, bool searching, OthersSleep others_sleep) {
         if (claimed)
