@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import unittest
@@ -10,7 +11,7 @@ from tempfile import TemporaryDirectory
 from unittest import mock
 
 from apiary_cli.base import repo
-from apiary_cli.base.errors import Fault
+from apiary_cli.base.errors import Fault, Stopped
 from apiary_cli.base.proc import Done
 from apiary_cli.verbs import faults, soak
 from apiary_cli.verify import enduring
@@ -95,6 +96,64 @@ class Lines(unittest.TestCase):
         self.assertEqual(queue[3], "5")
 
 
+class NotBuilt(unittest.TestCase):
+    def test_what_is_not_there_is_named_with_the_command_that_builds_it(self) -> None:
+        parser = argparse.ArgumentParser()
+        faults.arguments(parser)
+        with TemporaryDirectory() as name, mock.patch.object(enduring, "program", lambda preset: Path(name) / preset), \
+                mock.patch.object(faults, "FOLDER", Path(name) / "faults"), self.assertRaises(Fault) as caught:
+            faults.run(parser.parse_args(["--no-build", "--preset", "tsan"]))
+        self.assertIn("no stress_night of this source", caught.exception.seen)
+        self.assertEqual(caught.exception.remedy, "the same command without --no-build")
+
+
+class Badly(unittest.TestCase):
+    """A soak that is stopped, or finds another; nothing is built."""
+
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(TemporaryDirectory())) / "soak"
+        self.enterContext(mock.patch.multiple(soak, FOLDER=self.folder, RECORD=self.folder.with_name("soak.json"), sources=mock.Mock(**{"Evidence.return_value.check.return_value": {}})))
+        self.enterContext(mock.patch.multiple(enduring, is_built=lambda preset: preset == "ci-night", control=mock.Mock()))
+        self.enterContext(mock.patch("sys.stdout"))
+
+    def soaked(self, ends: list) -> int:
+        def rows(*_: object):
+            for one in ends:
+                if isinstance(one, BaseException):
+                    raise one
+                yield one
+
+        parser = argparse.ArgumentParser()
+        soak.arguments(parser)
+        with mock.patch.object(soak, "of_schedulers", rows):
+            return soak.run(parser.parse_args(["hive", "--time", "1s", "--no-build"]))
+
+    def test_what_ran_before_it_was_stopped_is_on_its_page(self) -> None:
+        one = row("works", preset="ci-night", replay="again")
+        for red, head in ((row("LOST", preset="ci-night", replay="again"), "RED; stopped before its end"),
+                          (one, "nothing was red; stopped before its end")):
+            for end in (Stopped(15), Fault("stress_night exited with status 2")):
+                with self.subTest(head=head, end=end), self.assertRaises(type(end)):
+                    self.soaked([one, red, end])
+                told = (self.folder / "summary.md").read_text()
+                self.assertTrue(told.startswith(f"# Soak: {head}\n"), told)
+                self.assertIn("| hive | 2 | 200 |", told)
+                self.assertFalse(soak.RECORD.exists(), "that is of a whole one")
+
+    def test_the_failures_of_the_last_time_lie_beside_those_of_this_one(self) -> None:
+        enduring.keep(enduring.afresh(self.folder), Cell("hive"), row("LOST"))
+        self.assertEqual(self.soaked([row("works", preset="ci-night", replay="again")]), 0)
+        self.assertEqual([path.name for path in self.folder.with_name("soak-before").glob("hive*")], ["hive-as_is-none-ci-night-1"])
+        self.assertFalse(list(self.folder.glob("hive*")))
+
+    def test_two_at_once_are_refused_and_the_first_keeps_what_it_has(self) -> None:
+        with enduring.alone(self.folder):
+            kept = enduring.keep(enduring.afresh(self.folder), Cell("hive"), row("LOST"))
+            with self.assertRaisesRegex(Fault, "another soak"):
+                self.soaked([])
+        self.assertTrue((kept / "said.txt").exists())
+
+
 class Plan(unittest.TestCase):
     def test_the_schedulers_and_the_faults_are_those_of_the_program(self) -> None:
         desks = (REAL_ROOT / "stress/night/desks.hpp").read_text()
@@ -127,7 +186,7 @@ class Plan(unittest.TestCase):
             program.write_text("#!/bin/sh\ncase $* in *--one-cpu*) echo lost; exit 1;; esac\n")
             program.chmod(0o755)
             with mock.patch.object(soak.stressing, "plan", lambda *_: [Run("ci-night", program, 5)]), mock.patch("sys.stdout"):
-                found = soak.of_programs([], ["ci-night"], ["as_is", "one_cpu", "over4"], 0.1, 5, folder / "kept")
+                found = list(soak.of_programs([], ["ci-night"], ["as_is", "one_cpu", "over4"], 0.1, 5, folder / "kept"))
             self.assertEqual([one["passed"] for one in found], [True, False, True])
             self.assertIn("--one-cpu", (folder / "kept" / "stress_hive-one_cpu-ci-night-5" / "again.sh").read_text())
             self.assertEqual((folder / "kept" / "stress_hive-one_cpu-ci-night-5" / "said.txt").read_text(), "lost\n")

@@ -84,6 +84,15 @@ class Whole(TreeCase):
         code, told = self.run_with(500.0, "apiary", "--hazard", "idle")
         self.assertEqual((code, told["red"]), (1, ["apiary idle"]))
 
+    def test_a_guest_that_is_no_program_is_refused_before_anything_is_built(self) -> None:
+        guest = self.root / "guest"
+        for text, why in (("", "cannot start"), ("#!/bin/sh\nexit 3\n", "exited with status 3"), ("#!/bin/sh\necho a b c\n", "no list of runtimes")):
+            if text:
+                fakes.script(guest, text)
+            done = apiary(self.root, "hazards", "--no-build", "--program", str(guest))
+            self.assertEqual((done.returncode, why in done.stderr), (2, True), done.stderr)
+            self.assertNotIn("scripts/apiary build", done.stderr, "that builds nobody else's program")
+
     def test_names_that_do_not_exist(self) -> None:
         for words in (["nobody"], ["--hazard", "nothing"], ["--update", "apiary"]):
             self.assertEqual(self.run_with(1.0, *words)[0], 2, words)

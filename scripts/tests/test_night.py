@@ -158,6 +158,21 @@ class Kept(Folder):
         self.store.add(self.unit.program)
         self.assertEqual(self.store.program(name).read_bytes(), Path(self.unit.program).read_bytes())
 
+    def test_a_record_that_lacks_something_is_refused_by_name_before_anything_is_merged(self) -> None:
+        whole = {"schema": 1, "utc": "", "stamp": {"source_hash": "x", "commit": "c"}, "shard": [1, 2], "engine": "", "seconds": 1.0, "busy": 0.5, "done": [],
+                 "fresh": [], "waiting": [], "entries": [], "notes": [], "fault": ""}
+        self.store.folder.mkdir()
+        merge.refuse_garbage([self.store.folder])
+        for bad in ({"shard": "1/2"}, {"shard": [1]}, {"shard": [0, 2]}, {"shard": [1, 2 * 10**9]}, {"stamp": {}}, {"done": None}, {"seconds": "1"}, {}):
+            told = whole | bad
+            if not bad:
+                del told["entries"]
+            repo.write_json(self.store.folder / "night-1-of-2.json", told)
+            with self.subTest(bad=bad), self.assertRaisesRegex(Fault, "night-1-of-2.json cannot be read"):
+                merge.refuse_garbage([self.store.folder])
+        repo.write_json(self.store.folder / "night-1-of-2.json", whole)
+        merge.refuse_garbage([self.store.folder])
+
     def test_a_merge_takes_what_says_most_and_no_file_that_is_not_what_its_name_says(self) -> None:
         good, red, ended = result(self.unit), result(self.unit, rc=1), result(self.unit, rc=None, ended="time")
         for number, (ours, theirs, taken, odd) in enumerate(((None, ended, ended, False), (ended, good, good, False), (good, ended, good, False),

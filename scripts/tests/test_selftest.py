@@ -44,9 +44,17 @@ class Rows(unittest.TestCase):
     def test_only_red_with_it_and_green_without_is_good(self) -> None:
         good = Seen(True, "red", True, "green")
         self.assertEqual(run({"a": good, "b": good}), 0)
-        for bad in (Seen(False, "not seen", True), Seen(True, "red", False, "red, too"), Fault("it is not built"), ImportError("no store")):
+        for bad in (Seen(False, "not seen", True), Seen(True, "red", False, "red, too"), Fault("it is not built")):
             with self.subTest(bad=str(bad)):
                 self.assertEqual(run({"a": good, "b": bad}), 1)
+
+    def test_what_could_not_be_tried_is_called_so_and_ends_no_other_row(self) -> None:
+        with TemporaryDirectory() as name, mock.patch.object(selftest.enduring, "program", lambda preset: Path(name, preset)):
+            for plant in selftest.PLANTS:
+                if plant.look in (selftest.stale_binary, selftest.weakened_order) or plant.part == "soak":
+                    seen = selftest.look(plant)
+                    with self.subTest(defect=plant.defect):
+                        self.assertEqual((seen.good, selftest.row(plant, seen, 0.0)[2:4]), (False, ["not tried", "not tried"]))
 
     def test_a_red_word_for_another_reason_is_not_the_defect_s(self) -> None:
         def row_of(name: str, *_: object) -> tuple[dict, str]:

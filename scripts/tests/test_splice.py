@@ -424,5 +424,27 @@ class FirstPage(unittest.TestCase):
                 main.parse(verb, words.partition("||")[0].split())
 
 
+class Garbage(unittest.TestCase):
+    def test_curves_that_are_no_table_are_told_by_name(self) -> None:
+        with tempfile.TemporaryDirectory() as name, mock.patch.object(six, "CURVES", Path(name) / "curves.csv"):
+            for text in ("subject,scenario\nhive,fib\n", "subject,scenario,workers,ns\nhive,fib,many,1\n", "subject,scenario,workers,ns\nhive\n", "\0"):
+                six.CURVES.write_text(text)
+                with self.subTest(text=text), self.assertRaisesRegex(Fault, "curves.csv cannot be read"):
+                    six.modelled()
+
+    def test_a_torn_race_is_not_the_widest_and_ends_no_page(self) -> None:
+        def load(folder: Path) -> tuple:
+            raise Fault(f"{folder} is no whole result folder")
+
+        with tempfile.TemporaryDirectory() as name, mock.patch.object(repo, "RESULTS", Path(name)):
+            torn = Path(name) / "20261126T010203Z-x"
+            torn.mkdir()
+            repo.write_json(torn / "env.json", {"race": {"plan": "scaling"}})
+            self.assertIsNone(six.widest(load))
+
+    def test_a_stamp_of_no_month_is_no_date(self) -> None:
+        self.assertEqual([six.date(stamp) for stamp in ("20261126T01", "20261326T01", "20260026T01")], ["26 November 2026", "20261326T01", "20260026T01"])
+
+
 if __name__ == "__main__":
     unittest.main()

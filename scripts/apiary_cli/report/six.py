@@ -4,6 +4,7 @@ its own page, between the marks of the race."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 import re
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Callable
 
 from ..base import repo, stats
+from ..base.errors import Fault
 from ..base.say import markdown
 from ..race import tables
 from ..analysis import comparing, peer_summary, summary, verdict
@@ -141,7 +143,7 @@ def lines(load: Load = summary.load) -> list[Line]:
 def date(stamp: str) -> str:
     """20261126T… in words."""
     months = "January February March April May June July August September October November December".split()
-    return f"{int(stamp[6:8])} {months[int(stamp[4:6]) - 1]} {stamp[:4]}" if re.match(r"\d{6}(0[1-9]|[12]\d|3[01])T", stamp) else stamp
+    return f"{int(stamp[6:8])} {months[int(stamp[4:6]) - 1]} {stamp[:4]}" if re.match(r"\d{4}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])T", stamp) else stamp
 
 
 # --------------------------------------------------------------------------------------------------- for a page
@@ -197,9 +199,15 @@ def modelled() -> dict[tuple[str, str], dict[int, float]]:
     """By scheduler and scenario: nanoseconds for each operation, by workers, on the virtual machine."""
     out: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
     if CURVES.exists():
-        with CURVES.open(newline="") as file:
-            for row in csv.DictReader(file):
-                out[row["subject"], row["scenario"]][int(row["workers"])] = float(row["ns"])
+        try:
+            with CURVES.open(newline="") as file:
+                reader = csv.DictReader(file)
+                if not {"subject", "scenario", "workers", "ns"} <= set(reader.fieldnames or ()):
+                    raise ValueError("another header")
+                for row in reader:
+                    out[row["subject"], row["scenario"]][int(row["workers"])] = float(row["ns"])
+        except (KeyError, TypeError, ValueError, csv.Error) as error:
+            raise Fault(f"{repo.shown(CURVES)} cannot be read", str(error), f"git checkout {repo.shown(CURVES)}") from error
     return out
 
 
@@ -217,8 +225,9 @@ def widest(load: Load) -> Path | None:
     for env in sorted(repo.RESULTS.glob("*/env.json"), reverse=True):
         told = repo.read_json(env) or {}
         if isinstance(told.get("race"), dict) and told["race"].get("plan") == "scaling":
-            if verdict.of(*load(env.parent)).published:
-                return env.parent
+            with contextlib.suppress(Fault):  # a torn folder, which the list of races tells of
+                if verdict.of(*load(env.parent)).published:
+                    return env.parent
     return None
 
 

@@ -6,12 +6,11 @@ import argparse
 import collections
 import contextlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator
 
 from ..base import argument_kinds, building, json_result, repo, sources
-from ..base.errors import Fault, unknown
+from ..base.errors import unknown
 from ..base.say import colour, markdown, say, table
 from ..night.unit import Unit
 from ..race import quota
@@ -27,13 +26,14 @@ interrupt every call; threads are stopped for a second; a tenth of the time; a s
 table says: works; refused (as its header states, by an exception or an answer); ends (with a message that names the
 cause); LOST, HANG, CRASH, which are red. Schedulers with a planted defect come first, and must be red.
 
-writes:  build/faults/summary.md, build/faults.json, and a folder in build/faults/ for each red cell
+writes:  build/faults/summary.md, build/faults.json, and a folder in build/faults/ for each red cell; what the
+         last time left is in build/faults-before/
 takes:   a minute to build one program, then a minute and a half
-exit:    0 if nothing is red, else 1"""
+exit:    0 nothing is red; 1 something is; 3 it could not run, or a planted defect was not red"""
 
 RECORD, FOLDER = repo.BUILD / "faults.json", repo.BUILD / "faults"
 SWEPT, CALLS = ("allocation", "allocations"), ("eventfd", "epoll_create", "epoll_ctl", "membarrier", "clone", "mmap", "all")
-LATE = ".late"  # behind the name of a call; of these that a running scheduler asks for
+LATE = ".late"  # after the name of a call: from the middle of a run on, of these that a running scheduler asks for
 ASKED_LATE = ("epoll_ctl", "membarrier", "clone", "mmap", "all")
 LASTING = ("eintr", "thread_stops", "tenth", "stop")
 QUOTA = "quota"
@@ -62,21 +62,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-build", action="store_true", help="take the build as it is, if it is of this source")
 
 
-@dataclass(frozen=True)
-class Asked:
-    """As quota.py asks a point."""
-
-    label: str = "faults"
-    quota: int = 10  # hundredths of a processor
-
-
 @contextlib.contextmanager
 def tenth_of_a_processor() -> Iterator[Path | None]:
     """A control group that a cell joins; None where none can be made."""
     with contextlib.ExitStack() as stack:
         try:
-            group = stack.enter_context(quota.around(Asked()))
-        except Fault:
+            group = stack.enter_context(quota.group(10))
+        except quota.NoGroup:
             group = None
         yield group
 
@@ -141,9 +133,15 @@ def run(args: argparse.Namespace) -> int:
     if args.preset != enduring.PLAIN:
         say(f"faults: under a sanitizer, whose runtime needs them, these are left out: {', '.join(OF_SANITIZERS)}")
         faults = [fault for fault in faults if fault not in OF_SANITIZERS]
+    with enduring.alone(FOLDER):
+        return met(args, names, faults)
+
+
+def met(args: argparse.Namespace, names: list[str], faults: list[str]) -> int:
     if not args.no_build:
         setup.ensure(quiet=True)
         building.build(args.preset, only="night")
+    enduring.must_be_built(args.preset)
     evidence = sources.Evidence(repo.STRESSED_FOLDERS, [args.preset], "night")
     enduring.control(args.preset)
     folder, rows_by, red = enduring.afresh(FOLDER), {}, 0

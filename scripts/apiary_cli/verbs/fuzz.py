@@ -22,7 +22,7 @@ input by a fault; any other exception, or a hang, is red, and the input is kept.
 
 writes:  build/fuzz/ (Atheris, the corpora as they grow, what was found); nothing in scripts/fuzz/corpus
 takes:   --seconds for each target
-exit:    0 if nothing was found, else 1"""
+exit:    0 nothing was found; 1 something was; 3 Atheris could not be fetched"""
 
 FOLDER, PLACE = repo.ROOT / "scripts" / "fuzz", repo.BUILD / "fuzz"
 WHERE = PLACE / f"{sys.version_info[0]}.{sys.version_info[1]}"

@@ -55,6 +55,14 @@ def programs(args: argparse.Namespace) -> list[Path]:
     return found
 
 
+def of_guest(program: Path) -> set[str]:
+    """Its runtimes. Refused before minutes of building."""
+    try:
+        return {runtime for runtime, _ in hazards.offered(program)}
+    except Fault as fault:
+        raise Fault(fault.seen, fault.cause, f"--program FILE: one that speaks {PAGE}", USAGE) from fault
+
+
 def run(args: argparse.Namespace) -> int:
     known = hazards.read()
     for name in args.hazard:
@@ -64,8 +72,9 @@ def run(args: argparse.Namespace) -> int:
         raise Fault("--update records the whole table", "some of its cells were asked for", "scripts/apiary hazards --update", USAGE)
     args.csv = repo.writable("--csv", args.csv) if args.csv else None
     guests = [Path(one).resolve() for one in args.program]
-    all_programs = [*programs(args), *guests]
-    offered = {runtime: program for program in all_programs for runtime, _ in hazards.offered(program)}
+    of_guests = {runtime: guest for guest in guests for runtime in of_guest(guest)}
+    own = programs(args)
+    offered = {runtime: program for program in own for runtime, _ in hazards.offered(program)} | of_guests
     for name in args.runtimes:
         if name not in offered:
             raise unknown("runtime", name, offered)
@@ -77,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     asked = {name: one for name, one in known.items() if not args.hazard or name in args.hazard}
     heading(f"hazards: {args.workers} workers, {args.memory} MiB; the control is red in all its ways")
     met = []
-    for cell in hazards.cells(all_programs, asked, args.runtimes, limits):
+    for cell in hazards.cells([*own, *guests], asked, args.runtimes, limits):
         met.append(cell)
         if cell.word != "–":
             say(f"{cell.runtime:14} {cell.hazard:17} {colour(cell.shown(), 'red' if cell.word == 'no' else 'green')}")

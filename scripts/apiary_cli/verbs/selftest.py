@@ -16,6 +16,7 @@ from typing import Callable, Iterator
 from ..base import building, json_result, proc, repo, sources
 from ..base.errors import Fault, tail, unknown
 from ..base.say import colour, duration, markdown, say, table
+from ..night import store as night
 from ..night.unit import Unit
 from ..race import plans, rounds, subjects
 from ..analysis import qualification
@@ -34,7 +35,7 @@ green without. Time is planted at a pinned point, three tries at most. The night
 
 writes:  build/selftest.json, build/selftest.md
 takes:   building some programs of five presets, then about two minutes
-exit:    0 if every defect was seen and nothing else was red, else 1"""
+exit:    0 every defect was seen, and nothing else was red; 1 not; 3 it could not be built"""
 
 RECORD, PAGE = repo.BUILD / "selftest.json", repo.BUILD / "selftest.md"
 CHECK, ASKED = "idle_set_check", "sleeper_sees_the_post"
@@ -51,6 +52,7 @@ class Seen:
     green: bool
     said_without: str = ""
     again: str = ""
+    tried: bool = True
 
     @property
     def good(self) -> bool:
@@ -102,8 +104,7 @@ def dropped_statement() -> Seen:
 
 
 def row_of(name: str, preset: str, seconds: float) -> tuple[dict, str]:
-    if not enduring.is_built(preset):
-        raise Fault(f"{enduring.PROGRAM} of this source is not built by {preset}", "", f"scripts/apiary selftest   builds it; or build {preset}")
+    enduring.must_be_built(preset)
     cell = Cell(name, preset, seconds=seconds, watchdog=1.0 if name == "planted_hangs" else 20.0)
     ((_, rows),) = enduring.run([cell], "selftest")
     return enduring.judged(rows[0], preset), enduring.replay(cell, rows[0])
@@ -172,6 +173,7 @@ def tested(with_defect: str, without: str) -> Seen:
 
 def stale_binary() -> Seen:
     """A copy of a program whose record names another version of its source."""
+    enduring.must_be_built(PLAIN)
     program, name = enduring.program(PLAIN), "stress/night/night.cpp"
     told = next((hash for hash, of in sources.recorded(program) or () if of == name), "")
     with tempfile.TemporaryDirectory(prefix="apiary-selftest-") as folder:
@@ -189,8 +191,6 @@ def a_result() -> dict:
 
 
 def cut_short() -> Seen:
-    from ..night import store as night
-
     with tempfile.TemporaryDirectory(prefix="apiary-selftest-") as folder:
         store, result = night.Store(Path(folder)), night.sealed(a_result())
         store.put(result)
@@ -202,8 +202,6 @@ def cut_short() -> Seen:
 
 def lies_about_its_hash() -> Seen:
     """A result under the key of another unit, and one whose contents are not those of its digest."""
-    from ..night import store as night
-
     honest = night.sealed(a_result())
     others, changed = night.faults(honest, "1" * 32), night.faults(honest | {"rc": 1}, honest["unit"])
     return Seen(bool(others) and bool(changed), f"refused: {others}; {changed}", not night.faults(honest, honest["unit"]), "taken", "")
@@ -261,9 +259,7 @@ def look(plant: Plant) -> Seen:
     try:
         return plant.look()
     except Fault as fault:
-        return Seen(False, fault.seen, False, fault.remedy)
-    except ImportError as error:
-        return Seen(False, f"this tree has no {error.name}", False)
+        return Seen(False, fault.seen, False, fault.remedy, tried=False)
 
 
 def tried(plants: list[Plant]) -> Iterator[tuple[Plant, Seen, float]]:
@@ -273,7 +269,8 @@ def tried(plants: list[Plant]) -> Iterator[tuple[Plant, Seen, float]]:
 
 
 def row(plant: Plant, seen: Seen, seconds: float) -> list[str]:
-    return [plant.defect, plant.part, "red" if seen.red else "NOT SEEN", "green" if seen.green else f"RED: {seen.said_without}", f"{seconds:.1f}",
+    words = ["red" if seen.red else "NOT SEEN", "green" if seen.green else f"RED: {seen.said_without}"] if seen.tried else ["not tried"] * 2
+    return [plant.defect, plant.part, *words, f"{seconds:.1f}",
             seen.said.splitlines()[0][:100] if seen.said else ""]
 
 
@@ -293,7 +290,8 @@ def run(args: argparse.Namespace) -> int:
         found.append({"defect": plant.defect, "part": plant.part, "how": plant.how, "red": seen.red, "green": seen.green, "said": seen.said,
                       "said_without": seen.said_without, "seconds": round(seconds, 1), "again": seen.again})
         if not seen.good:
-            say(colour(f"{plant.defect}: {'not seen' if not seen.red else 'red without it, too'} by {plant.part}: {seen.said} {seen.said_without}", "red"))
+            how = "could not be tried" if not seen.tried else f"not seen by {plant.part}" if not seen.red else f"red without it, too, by {plant.part}"
+            say(colour(f"{plant.defect}: {how}: {'; '.join(filter(None, (seen.said, seen.said_without)))}", "red"))
     bad = sum(not (one["red"] and one["green"]) for one in found)
     say(table(HEAD, rows))
     head = f"# Selftest: {'RED' if bad else f'{len(found)} defects seen'}"

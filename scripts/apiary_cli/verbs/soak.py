@@ -6,9 +6,11 @@ import argparse
 import os
 import re
 from datetime import datetime, timezone
+from pathlib import Path
+from typing import Iterator
 
 from ..base import argument_kinds, building, json_result, repo, sources
-from ..base.errors import Fault, USAGE, unknown
+from ..base.errors import Fault, Stopped, USAGE, unknown
 from ..base.say import colour, duration, markdown, say, table
 from ..night.unit import Unit
 from ..verify import enduring, stressing
@@ -20,12 +22,13 @@ DESCRIPTION = """\
 Divides --time among: each scheduler as it ships (stress/night) in each variant, and each stress program as it is, on
 one processor, and 4 and 16 times oversubscribed; plain and under each sanitizer whose build is there and of this
 source. Every piece of work is booked by its number. The page says how many ran, how often workers slept, and which
-memory was resident at the begin and the end; numbers for a night of eight hours are extrapolated, and called so.
+memory was resident at the beginning and the end; numbers for a night of eight hours are extrapolated, and called so.
 
-writes:  build/soak/summary.md, build/soak.json; for each failure a folder in build/soak/: what was said (a hang's dump
-         of every thread and pending piece), seed, variant, build, the command
+writes:  build/soak/summary.md, also where it is stopped; build/soak.json; for each failure a folder in build/soak/:
+         what was said (a hang's dump of every thread and pending piece), seed, variant, build, the command. What
+         the last time left is in build/soak-before/
 takes:   --time, and what building takes; by default builds without a sanitizer only
-exit:    0 if nothing is red, else 1"""
+exit:    0 nothing is red; 1 something is; 3 it could not run, or a planted defect was not red"""
 
 RECORD, FOLDER = repo.BUILD / "soak.json", repo.BUILD / "soak"
 VARIANTS = ("as_is", "no_spin", "one_cpu", "over4", "over16", "attach_detach", "start_stop", "throwing", "no_memory", "full_queues", "clock_jumps")
@@ -81,33 +84,33 @@ def slept(row: dict) -> int:
     return row["sleeps"] or row["switches"]
 
 
-def of_schedulers(asked: list[Cell], folder) -> list[dict]:
-    found = []
+def of_schedulers(asked: list[Cell], folder: Path) -> Iterator[dict]:
     for cell, rows in enduring.run(asked, "soak"):
         for row in (enduring.judged(one, cell.preset) for one in rows):
-            found.append(row | {"preset": cell.preset, "replay": enduring.replay(cell, row)})
             if row["word"] in RED:
                 enduring.tell(folder, cell, row)
-    return found
+            yield row | {"preset": cell.preset, "replay": enduring.replay(cell, row)}
 
 
-def of_programs(names: list[str], presets: list[str], variants: list[str], seconds: float, seed: int, folder) -> list[dict]:
+def of_programs(names: list[str], presets: list[str], variants: list[str], seconds: float, seed: int, folder: Path) -> Iterator[dict]:
     """The stress programs, which draw their delays from the seed."""
-    found = []
     for preset in presets:
         for run in stressing.plan([preset], names, [seed]):
             for variant in variants:
                 words = stress_words(run, variant, seconds)
                 done = stressing.attempt(words, seconds)
                 result = stressing.outcome(run, done, None, words) | {"variant": variant}
-                found.append(result)
                 if not result["passed"]:
                     where = folder / f"{run.name}-{variant}-{preset}-{seed}"
                     repo.write_text(where / "said.txt", done.out + done.err)
                     repo.write_text(where / "again.sh", f"#!/bin/sh\n{result['replay']}\n")
                     say(colour(f"{run.name}, {variant} ({preset}): {result['reason']}", "red"), f"replay: {result['replay']}",
                         f"kept in {repo.shown(where)}")
-    return found
+                yield result
+
+
+def red_of(rows: list[dict], programs: list[dict]) -> int:
+    return sum(row["word"] in RED for row in rows) + sum(not one["passed"] for one in programs)
 
 
 def sums(rows: list[dict]) -> list[list[str]]:
@@ -126,8 +129,10 @@ def sums(rows: list[dict]) -> list[list[str]]:
 HEAD = ["scheduler", "runs:n", "pieces:n", "sleeps:n", "pieces of 8 h:n", "sleeps of 8 h:n", "KiB at begin:n", "KiB at end:n", "red:n"]
 
 
-def page(rows: list[dict], programs: list[dict], seed: int, presets: list[str], red: int) -> str:
-    lines = [f"# Soak: {'RED' if red else 'nothing is red'}", "", f"commit {repo.commit()[:12]}{' (dirty)' if repo.dirty() else ''}, "
+def page(rows: list[dict], programs: list[dict], seed: int, presets: list[str], whole: bool = True) -> str:
+    head = ("RED" if red_of(rows, programs) else "nothing is red") if whole else (
+        f"{'RED' if red_of(rows, programs) else 'nothing was red'}; stopped before its end")
+    lines = [f"# Soak: {head}", "", f"commit {repo.commit()[:12]}{' (dirty)' if repo.dirty() else ''}, "
              f"{repo.utc_stamp()}, seed {seed}, builds {', '.join(presets)}", ""]
     lines += markdown(HEAD, sums(rows))
     if rows:
@@ -152,6 +157,11 @@ def run(args: argparse.Namespace) -> int:
     programs = [name for name in args.names if name.startswith("stress_")]
     names = [name for name in args.names if name not in programs] or ([] if programs else list(enduring.SCHEDULERS))
     with_programs = bool(programs) or not args.names
+    with enduring.alone(FOLDER):
+        return soaked(args, seconds, variants, names, programs, with_programs)
+
+
+def soaked(args: argparse.Namespace, seconds: float, variants: list[str], names: list[str], programs: list[str], with_programs: bool) -> int:
     if not args.no_build:
         setup.ensure(quiet=True)
         for preset in (PLAIN, *(enduring.SANITIZERS if args.sanitize else ())):
@@ -160,7 +170,7 @@ def run(args: argparse.Namespace) -> int:
                 building.build(preset, only="stress")
     presets = [preset for preset in (PLAIN, *enduring.SANITIZERS) if enduring.is_built(preset)]
     if not presets:
-        raise Fault(f"no {enduring.PROGRAM} of this source is built", "", "scripts/apiary soak without --no-build")
+        enduring.must_be_built(PLAIN)
     evidence = sources.Evidence(repo.STRESSED_FOLDERS, presets, "night")
     enduring.control(presets[0])
     with_those = [preset for preset in presets if with_programs and all(path.exists() for path in repo.manifest(preset, "stress"))]
@@ -170,12 +180,19 @@ def run(args: argparse.Namespace) -> int:
     seed = args.seed if args.seed is not None else int.from_bytes(os.urandom(4), "little")
     say(f"soak: seed {seed}, {each:.1f} s for each run, builds {' '.join(presets)}")
     folder = enduring.afresh(FOLDER)
-    rows = of_schedulers(cells(names, presets, variants, each, seed), folder)
-    others = of_programs(programs, with_those, crowded, each, seed, folder)
-    red = sum(row["word"] in RED for row in rows) + sum(not one["passed"] for one in others)
+    rows, others = [], []
+    try:
+        for row in of_schedulers(cells(names, presets, variants, each, seed), folder):
+            rows.append(row)
+        for one in of_programs(programs, with_those, crowded, each, seed, folder):
+            others.append(one)
+    except (Stopped, Fault):  # what ran before was not for nothing
+        repo.write_text(folder / "summary.md", page(rows, others, seed, presets, whole=False))
+        raise
+    red = red_of(rows, others)
     record = {"schema_version": 1, **evidence.check(), "passed": not red, "seed": seed, "presets": presets, "runs": rows, "programs": others}
     repo.write_json(RECORD, record)
-    repo.write_text(folder / "summary.md", page(rows, others, seed, presets, red))
+    repo.write_text(folder / "summary.md", page(rows, others, seed, presets))
     say(table(HEAD, sums(rows)))
     few = [line[0] for line in sums(rows) if float(line[5]) < SLEEPS]
     if few:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -72,6 +73,11 @@ def is_built(preset: str) -> bool:
     """Of this very source."""
     path = program(preset)
     return path.exists() and not sources.of(repo.BUILD / preset, [path])
+
+
+def must_be_built(preset: str) -> None:
+    if not is_built(preset):
+        raise Fault(f"no {PROGRAM} of this source is built by {preset}", "", "the same command without --no-build")
 
 
 def replay(cell: Cell, row: dict | None) -> str:
@@ -145,10 +151,18 @@ def left(where: Path, preset: str, row: dict, line: str) -> Path:
 
 
 def afresh(folder: Path) -> Path:
-    """The failures of the last time are gone."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Empty; what the last time left lies beside it, as NAME-before."""
+    before = folder.with_name(f"{folder.name}-before")
+    if folder.exists():
+        shutil.rmtree(before, ignore_errors=True)
+        folder.rename(before)
     folder.mkdir(parents=True)
     return folder
+
+
+def alone(folder: Path) -> contextlib.AbstractContextManager[None]:
+    """Of two at once each would take the other's failures away."""
+    return repo.alone(folder.with_name(f".lock-{folder.name}"), f"another {folder.name} runs in this tree", "wait for its end")
 
 
 def tell(folder: Path, cell: Cell, row: dict) -> None:
