@@ -18,6 +18,8 @@
 #include <apiary/schedulers/coro_pool/when_any.hpp>
 #include <apiary/schedulers/fork_join/parallel.hpp>
 #include <apiary/schedulers/fork_join/pool.hpp>
+#include <apiary/schedulers/fork_join/scan.hpp>
+#include <apiary/schedulers/fork_join/sort.hpp>
 #include <apiary/schedulers/fork_join/task_scope.hpp>
 #include <apiary/schedulers/global_queue/global_queue.hpp>
 #include <apiary/schedulers/global_queue/parallel_for.hpp>
@@ -289,6 +291,27 @@ TEST(card, parallel) {
 #include "fork_join/parallel.1.inc"
         EXPECT_EQ(sum, 4950);
     });
+}
+
+TEST(card, scan) {
+    apiary::fork_join_pool pool({.workers = 1});
+    std::vector<int> a(100, 1);
+    std::vector<long> sums(100);
+    pool.run([&](auto& w) {
+#include "fork_join/scan.1.inc"
+    });
+    EXPECT_EQ(sums.back(), 100);
+    EXPECT_EQ(a.front(), 0);
+    EXPECT_EQ(a.back(), 99);
+}
+
+TEST(card, sort) {
+    apiary::fork_join_pool pool({.workers = 1});
+    std::vector<int> v{2, 3, 1};
+    pool.run([&](auto& w) {
+#include "fork_join/sort.1.inc"
+    });
+    EXPECT_EQ(v, (std::vector<int>{3, 2, 1}));
 }
 
 struct node {};

@@ -184,18 +184,19 @@ def touch_differing(records: list[Path], files: list[Path]) -> None:
                 path.touch()
 
 
-def cargo_command(*words: str, crate: Path = repo.RUST) -> list[str]:
+def cargo_command(*words: str, crate: Path | None = None) -> list[str]:
+    crate = crate or repo.RUST
     places = ["--manifest-path", str(crate / "Cargo.toml"), "--target-dir", str(crate / "target")]
     return [packages.cargo(), *words, "--locked", *places]
 
 
-def cargo(progress: Progress, *words: str, crate: Path = repo.RUST) -> proc.Done:
+def cargo(progress: Progress, *words: str, crate: Path | None = None) -> proc.Done:
     def on_line(line: str) -> None:
         if match := CARGO_LINE.match(line):
             progress.advance(match[1])
 
     env = packages.cargo_env() | {"CARGO_TERM_COLOR": "never"}
-    return proc.run(cargo_command(*words, crate=crate), cwd=crate, merge=True, on_line=on_line, env=env)
+    return proc.run(cargo_command(*words, crate=crate), cwd=crate or repo.RUST, merge=True, on_line=on_line, env=env)
 
 
 def build_rust(only: str | None = None) -> list[Path]:
