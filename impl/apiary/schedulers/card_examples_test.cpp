@@ -295,8 +295,7 @@ TEST(card, parallel) {
 
 TEST(card, scan) {
     apiary::fork_join_pool pool({.workers = 1});
-    std::vector<int> a(100, 1);
-    std::vector<long> sums(100);
+    std::vector<long> a(100, 1), sums(100);
     pool.run([&](auto& w) {
 #include "fork_join/scan.1.inc"
     });
