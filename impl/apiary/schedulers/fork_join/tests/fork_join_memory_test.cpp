@@ -118,7 +118,7 @@ TEST(fork_join_memory, no_heap_call_behind_the_first_run) {
             static int all[100'000];
             for (int i = 0; i != 100'000; ++i) all[i] = i ^ 0x5555;
             right &= sort(w, all, [](int x, int y) { return x < y; }) && std::ranges::is_sorted(all);
-            right &= apiary::parallel_inclusive_scan(w, all, all + 100'000, all, 0, std::plus<>()) && all[2] == 3;
+            right &= apiary::parallel_inclusive_scan(w, all, all + 100'000, all, 0, std::bit_xor<>()) && all[2] == 3;
         });
     }
     const std::uint64_t heap_calls = allocations - before;
