@@ -36,7 +36,7 @@ begun from nothing and costs a tenth more than results/check_cost.csv records is
 
 writes:  build/ci, build/asan-ubsan, build/tsan and build/model, each with a junit.xml; build/compare,
          tokio_baseline/target, a folder in results/ for the gate, and in a job of GitHub its summary
-takes:   28 minutes on two cores from nothing; a few minutes when little changed, and two more where the gate asks
+takes:   23 minutes on two cores from nothing; a few minutes when little changed, and two more where the gate asks
 exit:    0 when every part passed, else 1"""
 
 PRESETS = ("ci", "asan-ubsan", "tsan", "model")
