@@ -1,4 +1,4 @@
-"""A night in units: what one is, its result, who runs it, in which order, and the page. Nothing is built; commands are fake."""
+"""A night in units: what one is, its result, the engines that run it, their order, and the page. Nothing is built; commands are fake."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ std::string first_line(const std::string& path) {
     return s;
 }
 
-// Ends the process when no piece moves. What it needs to tell why, it is given under a lock, since a round comes and goes beside it.
+// Ends the process when no piece moves. A lock guards what it needs in order to tell why, since rounds begin and end meanwhile.
 class watchdog {
 public:
     explicit watchdog(double limit) : limit_(limit), thread_([this] { watch(); }) { thread_.detach(); }

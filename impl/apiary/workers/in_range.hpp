@@ -26,7 +26,7 @@ Number in_range(const char* whose, Number n, Number least, Number most, const ch
     return n;
 }
 
-// idle_cpu of a front end: a share of one processor, 0 to 1. What is no number is refused, too.
+// idle_cpu of a front end: a share of one processor, 0 to 1. NaN is refused, too.
 inline double valid_idle_cpu(const char* whose, double share) {
     if (share >= 0 && share <= 1) return share;
     std::array<char, 32> text{};
