@@ -93,7 +93,7 @@ inline void sleep_seconds(double s) {
 }
 
 constexpr int interrupts = SIGUSR1, stops = SIGUSR2;
-inline double stop_seconds = 1;
+constexpr double stop_seconds = 1;
 
 // Until take_signals, also through an exec: the process would end by one that came early.
 inline void change_signals(int how) {

@@ -188,35 +188,33 @@ std::optional<std::string> round(const options& o, const setting& s, std::uint64
         const bool by_chance = o.fault == "stop";
         const std::size_t stop_after = by_chance ? random.below(static_cast<std::uint32_t>(s.ids)) : s.ids + 1;
         const stop_mode how = by_chance && random.below(2) == 0 ? stop_mode::discard : stop_mode::drain;
-        const bool mid_refusal = !mid.empty();
         const auto poster = [&](std::uint64_t own_seed, bool first) {
             dice own(own_seed);
             for (std::size_t posts = 0; d.post(own); ++posts) {
                 if (own.below(32) == 0) sleep_seconds(1e-6 * own.below(300));
                 if (first && s.churns && posts % 16 == 0) d.churn();
-                if (first && mid_refusal && posts == 8)
-                    (void)refuse([&] {
-                        std::vector<const refusal*> which;
-                        for (const refusal& r : refusals())
-                            if (mid == r.name || mid == "all") which.push_back(&r);
-                        return which;
-                    }());
+                if (first && posts == 8)
+                    for (const bool before_main : {true, false})
+                        if (const auto which = those_of(mid, before_main); !which.empty() && !refuse(which))
+                            std::_Exit(cannot);
             }
         };
-        std::array<std::thread, 2> others;
+        std::thread other, stopper;
+        std::atomic<bool> posters_ended = false;
         spared = true;
         if (!alone) {
-            others[0] = std::thread([&] { poster(seed * 31 + 1, false); });
+            other = std::thread([&] { poster(seed * 31 + 1, false); });
             if (by_chance)
-                others[1] = std::thread([&] {
-                    while (b.steps() < stop_after && !b.all_used()) std::this_thread::yield();
+                stopper = std::thread([&] {
+                    while (b.steps() < stop_after && !posters_ended) std::this_thread::yield();
                     d.request_stop(how);
                 });
         }
         spared = false;
         poster(seed * 31, true);
-        for (std::thread& one : others)
-            if (one.joinable()) one.join();
+        if (other.joinable()) other.join();
+        posters_ended = true;  // also for lack of memory, before as many steps
+        if (stopper.joinable()) stopper.join();
         const bool waits = (seed % 2 == 0 || Desk::waits_first) && !d.may_drop() && !by_chance;
         while (waits && !b.all_ended() && !d.may_drop()) sleep_seconds(50e-6);
         d.end(how);
@@ -517,21 +515,22 @@ int main(int argc, char** argv) {
     if (!desks::knows(o.scheduler)) return usage("a scheduler that it does not know; --list names them");
     if (o.inner) return desks::dispatch(o) ? 0 : 2;
     hold_signals();
-    // The n-th allocation, for each n until a run has fewer.
+    // The n-th allocation, for each n until a run has fewer. A scheduler that is always red has no such run.
+    constexpr int enough_red = 20;
     const bool sweep = (o.fault == "allocation" || o.fault == "allocations") && o.nth == 0;
-    bool red = false;
+    int red = 0;
     if (!sweep) {
         const outcome r = run_once(o, words);
         print(o, r);
-        red = r.word == "LOST" || r.word == "HANG" || r.word == "CRASH";
+        red += r.word == "LOST" || r.word == "HANG" || r.word == "CRASH";
     }
-    for (o.nth = sweep ? 1 : 0; o.nth != 0; ++o.nth) {
+    for (o.nth = sweep ? 1 : 0; o.nth != 0 && red != enough_red; ++o.nth) {
         std::vector<std::string> one = words;
         one.insert(one.end(), {"--nth", std::to_string(o.nth)});
         const outcome r = run_once(o, one);
         if (r.word == "works" && r.t.none_failed) break;
         print(o, r);
-        red |= r.word == "LOST" || r.word == "HANG" || r.word == "CRASH";
+        red += r.word == "LOST" || r.word == "HANG" || r.word == "CRASH";
     }
-    return red ? 1 : 0;
+    return red != 0 ? 1 : 0;
 }
