@@ -68,7 +68,7 @@ public:
         for (std::size_t id = 0; id != state_.size(); ++id) {
             const unsigned s = state_[id].load();
             const std::string piece = "piece " + std::to_string(id);
-            if ((s & gone) == 0 && (s & (ran | accepted | refused)) != 0) return piece + " was never destroyed";
+            if ((s & gone) == 0 && s != 0) return piece + " was never destroyed";
             if ((s & accepted) != 0 && (s & ran) == 0 && !may_drop) return piece + " was accepted, and lost";
             if ((s & refused) != 0 && (s & ran) != 0) return piece + " was refused, and ran";
         }
@@ -80,14 +80,14 @@ public:
         std::size_t n = 0;
         for (std::size_t id = 0; id != state_.size(); ++id) {
             const unsigned s = state_[id].load(std::memory_order_relaxed);
-            if ((s & gone) != 0 || (s & (accepted | ran)) == 0) continue;
+            if ((s & gone) != 0 || (s & (accepted | loose | ran)) == 0) continue;
             if (++n <= 16) told += " " + std::to_string(id) + ((s & ran) != 0 ? " (begun)" : "");
         }
         return std::to_string(n) + " pieces are pending:" + told;
     }
 
 private:
-    static constexpr unsigned accepted = 1, refused = 2, ran = 8, gone = 16;
+    static constexpr unsigned accepted = 1, refused = 2, loose = 4, ran = 8, gone = 16;
     std::vector<std::atomic<std::uint8_t>> state_;
     std::atomic<std::size_t> next_{0}, doubled_{0}, late_{0};
     std::atomic<bool> closed_{false};

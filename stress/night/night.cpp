@@ -459,7 +459,7 @@ struct all_of {
 };
 using desks = all_of<bare_pool_desk, coro_pool_desk, fork_join_desk, global_queue_desk, hive_desk, processes_desk,
                      task_graph_desk, planted_loses, planted_doubles, planted_late, planted_hangs, planted_crashes,
-                     planted_leaks, planted_races, planted_uses_freed>;
+                     planted_leaks, planted_races, planted_uses_freed, planted_keeps>;
 
 template <class T>
 bool read_number(const char* text, T& into) {

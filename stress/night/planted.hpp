@@ -18,11 +18,12 @@
 namespace apiary::night {
 
 // It runs a piece in its post. Every hundredth it keeps for ever, drops, runs twice, runs after the stop has returned, leaks, reads
-// after its end, or ends the process; `races` counts its pieces without a lock.
-enum class defect : std::uint8_t { loses, doubles, late, hangs, crashes, leaks, races, uses_freed };
+// after its end, never destroys, or ends the process; `races` counts its pieces without a lock.
+enum class defect : std::uint8_t { loses, doubles, late, hangs, crashes, leaks, races, uses_freed, keeps };
 constexpr std::string_view name_of(defect d) {
-    constexpr std::string_view names[] = {"planted_loses",   "planted_doubles", "planted_late",  "planted_hangs",
-                                          "planted_crashes", "planted_leaks",   "planted_races", "planted_uses_freed"};
+    constexpr std::string_view names[] = {"planted_loses", "planted_doubles",    "planted_late",
+                                          "planted_hangs", "planted_crashes",    "planted_leaks",
+                                          "planted_races", "planted_uses_freed", "planted_keeps"};
     return names[static_cast<std::size_t>(d)];
 }
 
@@ -39,7 +40,7 @@ public:
     }
     bool post_one(dice& random) {
         const bool bad = random.below(100) == 0;
-        return base::posted([&](auto p) {
+        const auto take = [&](auto p) {
             if (Defect == defect::races) ++counted_;
             if (bad && Defect == defect::crashes) std::abort();
             if (bad && (Defect == defect::hangs || Defect == defect::late)) {
@@ -47,13 +48,18 @@ public:
                 kept_.push_back(std::move(p));
                 return true;
             }
+            if (bad && Defect == defect::keeps) {
+                const auto* volatile kept = new auto(std::move(p));
+                return kept != nullptr;
+            }
             if (bad && Defect == defect::loses) return true;
             p();
             if (bad && Defect == defect::doubles) p();
             if (bad && Defect == defect::leaks) seen_ = new (std::nothrow) char[16'384]();
             if (bad && Defect == defect::uses_freed) read_after_its_end();
             return true;
-        });
+        };
+        return base::posted(take, Defect == defect::keeps ? answer::loose : answer::accepted);
     }
     void stop_it(stop_mode) {}
     void end(stop_mode) {
@@ -81,5 +87,6 @@ using planted_crashes = planted_desk<defect::crashes>;
 using planted_leaks = planted_desk<defect::leaks>;
 using planted_races = planted_desk<defect::races>;
 using planted_uses_freed = planted_desk<defect::uses_freed>;
+using planted_keeps = planted_desk<defect::keeps>;
 
 }  // namespace apiary::night

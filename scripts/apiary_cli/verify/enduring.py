@@ -20,7 +20,8 @@ from .stressing import SANITIZER_ENV, SANITIZERS, unit_command, without_randomis
 PROGRAM, PLAIN = "stress_night", "ci-night"
 SCHEDULERS = ("bare_pool", "coro_pool", "fork_join", "global_queue", "hive", "processes", "task_graph")
 # A planted scheduler, and the word that its defect must get.
-PLANTED = {"planted_loses": "LOST", "planted_doubles": "LOST", "planted_hangs": "HANG", "planted_crashes": "CRASH"}
+PLANTED = {"planted_loses": "LOST", "planted_doubles": "LOST", "planted_keeps": "LOST", "planted_hangs": "HANG",
+           "planted_crashes": "CRASH"}
 WORKS, REFUSED, ENDS, CANNOT, RED = "works", "refused", "ends", "cannot", ("LOST", "HANG", "CRASH")
 WORDS = (WORKS, REFUSED, ENDS, CANNOT, *RED)
 GROWN_KB = 16 << 10  # beyond what it was at the begin: a leak, in a build without a sanitizer
