@@ -70,6 +70,7 @@ public:
         self().stop_it(how);
     }
     bool may_drop() const { return drops_.load(); }
+    bool stop_asked() const { return stopped_.load(); }
     bool post(dice& random) {
         bool accepted = true;
         for (unsigned n = setting_.full ? 600 : 1 + random.below(8); n != 0; --n) accepted &= one(random);
@@ -100,7 +101,7 @@ protected:
     // No memory is no reason for a poster to go.
     bool one(dice& random) {
         return self().post_one(random) ||
-               (!books_.all_used() && books_.refusals() < refusals_that_end && !stopped_.load());
+               (!books_.all_used() && books_.refusals() < refusals_that_end && !stop_asked());
     }
     worker_parameters parameters() const {
         worker_parameters p;
@@ -352,6 +353,8 @@ public:
     std::string failure() const { return failure_; }
     void stop_it(stop_mode how) { hive_.request_stop(how); }
     void end(stop_mode how) {
+        // A lost event is a hang, which the watchdog tells.
+        while (how == stop_mode::drain && !stop_asked() && source_.has_unread()) sleep_seconds(50e-6);
         hive_.request_stop(how);
         thread_.join();
     }
@@ -372,11 +375,12 @@ private:
             std::uint64_t n = 0;
             if (::read(descriptor(), &n, sizeof n) == sizeof n) told += n;
         }
-        void on_gone(gone) noexcept override {}
+        void on_gone(gone) noexcept override { watched = false; }
         void tell() {
             const std::uint64_t one = 1;
             if (::write(descriptor(), &one, sizeof one) == sizeof one) ++written;
         }
+        bool has_unread() const { return watched && told != written; }
         std::atomic<std::uint64_t> told = 0, written = 0;
         std::atomic<bool> watched = false;
     };
