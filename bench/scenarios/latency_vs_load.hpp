@@ -34,15 +34,16 @@ public:
     template <poster Runtime>
     static report measure(const run_options& options) {
         const std::uint64_t hundredths = options.param("idle_cpu");
+        if (hundredths == 0) return measure_on<Runtime>(options);  // as it is, by its own numbers
         if constexpr (requires { Runtime::may_spend(hundredths); }) {
             Runtime::may_spend(hundredths);
+            return measure_on<Runtime>(options);
         } else if constexpr (requires { typename Runtime::looks_always; }) {
             if (hundredths == 100) return measure_on<typename Runtime::looks_always>(options);
-            if (hundredths != 0) throw unsupported_here("it looks for work all the time (idle_cpu=100) or not at all (0)");
-        } else if (hundredths != 0) {
+            throw unsupported_here("it looks for work all the time (idle_cpu=100) or not at all (0)");
+        } else {
             throw unsupported_here("it has no number for what looking for work may cost; idle_cpu=0 takes it as it is");
         }
-        return measure_on<Runtime>(options);
     }
 
 private:
