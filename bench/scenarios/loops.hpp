@@ -54,25 +54,33 @@ concept has_scan = runtime_adapter<R> && requires(typename R::loops& l, std::uin
 template <class R>
 concept has_sort = runtime_adapter<R> && requires(typename R::loops& l, std::uint64_t* p) { l.sort(p, 1); };
 
-// A Work has prepare(), outside the time; run(loops); and wrong(): the answer less the expected one, 0 if it is right.
-template <class Runtime, class Work>
-[[nodiscard]] report measure_loops(Work& work, const run_options& options) {
-    Runtime runtime(options.workers);
-    return measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
-        block_meter meter;
-        runtime.with_loops([&](auto&& loops) {
-            for (std::uint64_t i = 0; i < ops; ++i) {
-                work.prepare();
-                meter.start();
-                work.run(loops);
-                slow_down(options.slowdown_ns);
-                const std::int64_t end = now_ns();
-                meter.stop(end, mark(i + work.wrong()));
-            }
+// What a scenario of one Work is. It has prepare(), outside the time; run(loops); and wrong(): the answer less the
+// expected one, 0 if it is right.
+template <class Work>
+class loop_of {
+public:
+    static constexpr bool open_loop = false;
+
+    template <class Runtime>
+    static report measure(const run_options& options) {
+        Work work(options);
+        Runtime runtime(options.workers);
+        return measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
+            block_meter meter;
+            runtime.with_loops([&](auto&& loops) {
+                for (std::uint64_t i = 0; i < ops; ++i) {
+                    work.prepare();
+                    meter.start();
+                    work.run(loops);
+                    slow_down(options.slowdown_ns);
+                    const std::int64_t end = now_ns();
+                    meter.stop(end, mark(i + work.wrong()));
+                }
+            });
+            return meter.finished(ops);
         });
-        return meter.finished(ops);
-    });
-}
+    }
+};
 
 // A loop of one index for each worker, whose body adds one to a word of its own cache line.
 class loop_empty {
@@ -155,138 +163,106 @@ private:
     std::uint64_t operation_ = 0, answer_ = 0, step_ = 0;
 };
 
-class loop_for {
-    struct work {
-        loop_bodies bodies;
-        std::vector<std::uint64_t> out;
+struct work_of_for {
+    loop_bodies bodies;
+    std::vector<std::uint64_t> out;
 
-        explicit work(const run_options& o) : bodies(o), out(bodies.size()) {}
-        void prepare() noexcept { bodies.next(); }
-        template <class Loops>
-        void run(Loops& loops) {
-            loops.for_each(out.size(), [this](std::uint64_t i) { out[i] = bodies.body(i); });
-        }
-        std::uint64_t wrong() const noexcept {
-            std::uint64_t sum = 0;
-            for (const std::uint64_t x : out) sum += x;
-            return sum - bodies.expected();
-        }
-    };
-
+    explicit work_of_for(const run_options& o) : bodies(o), out(bodies.size()) {}
+    void prepare() noexcept { bodies.next(); }
+    template <class Loops>
+    void run(Loops& loops) {
+        loops.for_each(out.size(), [this](std::uint64_t i) { out[i] = bodies.body(i); });
+    }
+    std::uint64_t wrong() const noexcept {
+        std::uint64_t sum = 0;
+        for (const std::uint64_t x : out) sum += x;
+        return sum - bodies.expected();
+    }
+};
+class loop_for : public loop_of<work_of_for> {
 public:
     static constexpr std::string_view name = "loop_for";
-    static constexpr bool open_loop = false;
     static constexpr std::array parameters = loop_bodies::parameters;
     template <class Runtime>
     static constexpr bool expressible = has_for_each<Runtime>;
-
-    template <class Runtime>
-    static report measure(const run_options& options) {
-        work all(options);
-        return measure_loops<Runtime>(all, options);
-    }
 };
 
-class loop_reduce {
-    struct work {
-        loop_bodies bodies;
-        std::uint64_t sum = 0;
+struct work_of_reduce {
+    loop_bodies bodies;
+    std::uint64_t sum = 0;
 
-        explicit work(const run_options& o) : bodies(o) {}
-        void prepare() noexcept { bodies.next(); }
-        template <class Loops>
-        void run(Loops& loops) {
-            sum = loops.reduce(bodies.size(), [this](std::uint64_t i) { return bodies.body(i); });
-        }
-        std::uint64_t wrong() const noexcept { return sum - bodies.expected(); }
-    };
-
+    explicit work_of_reduce(const run_options& o) : bodies(o) {}
+    void prepare() noexcept { bodies.next(); }
+    template <class Loops>
+    void run(Loops& loops) {
+        sum = loops.reduce(bodies.size(), [this](std::uint64_t i) { return bodies.body(i); });
+    }
+    std::uint64_t wrong() const noexcept { return sum - bodies.expected(); }
+};
+class loop_reduce : public loop_of<work_of_reduce> {
 public:
     static constexpr std::string_view name = "loop_reduce";
-    static constexpr bool open_loop = false;
     static constexpr std::array parameters = loop_bodies::parameters;
     template <class Runtime>
     static constexpr bool expressible = has_reduce<Runtime>;
-
-    template <class Runtime>
-    static report measure(const run_options& options) {
-        work all(options);
-        return measure_loops<Runtime>(all, options);
-    }
 };
 
-class loop_scan {
-    struct work {
-        loop_words in, out;
-        std::uint64_t answer = 0, step = 0;
+struct work_of_scan {
+    loop_words in, out;
+    std::uint64_t answer = 0, step = 0;
 
-        explicit work(const run_options& o) : in(o.param("n")), out(in.size()) {
-            std::uint64_t sum = 0;
-            for (std::uint64_t i = 0; i != in.size(); ++i) {
-                sum += in[i] = mix(i);
-                answer = answer * loop_factor + sum;
-                step = step * loop_factor + 1;
-            }
+    explicit work_of_scan(const run_options& o) : in(o.param("n")), out(in.size()) {
+        std::uint64_t sum = 0;
+        for (std::uint64_t i = 0; i != in.size(); ++i) {
+            sum += in[i] = mix(i);
+            answer = answer * loop_factor + sum;
+            step = step * loop_factor + 1;
         }
-        // Each output grows by one.
-        void prepare() noexcept {
-            ++in[0];
-            answer += step;
-        }
-        template <class Loops>
-        void run(Loops& loops) {
-            loops.scan(in.data(), out.data(), in.size());
-        }
-        std::uint64_t wrong() const noexcept { return hash_of(out) - answer; }
-    };
-
+    }
+    // Each output grows by one.
+    void prepare() noexcept {
+        ++in[0];
+        answer += step;
+    }
+    template <class Loops>
+    void run(Loops& loops) {
+        loops.scan(in.data(), out.data(), in.size());
+    }
+    std::uint64_t wrong() const noexcept { return hash_of(out) - answer; }
+};
+class loop_scan : public loop_of<work_of_scan> {
 public:
     static constexpr std::string_view name = "loop_scan";
-    static constexpr bool open_loop = false;
     static constexpr std::array parameters{parameter{.name = "n", .standard = 1 << 22, .most = 1 << 28},
                                            calibrated_ops};
     template <class Runtime>
     static constexpr bool expressible = has_scan<Runtime>;
-
-    template <class Runtime>
-    static report measure(const run_options& options) {
-        work all(options);
-        return measure_loops<Runtime>(all, options);
-    }
 };
 
-class loop_sort {
-    struct work {
-        loop_words in, all;
-        std::uint64_t answer;
+struct work_of_sort {
+    loop_words in, all;
+    std::uint64_t answer;
 
-        explicit work(const run_options& o) : in(o.param("n")) {
-            for (std::uint64_t i = 0; i != in.size(); ++i) in[i] = mix(i);
-            all = in;
-            std::sort(all.begin(), all.end());
-            answer = hash_of(all);
-        }
-        void prepare() { std::copy(in.begin(), in.end(), all.begin()); }
-        template <class Loops>
-        void run(Loops& loops) {
-            loops.sort(all.data(), all.size());
-        }
-        std::uint64_t wrong() const noexcept { return hash_of(all) - answer; }
-    };
-
+    explicit work_of_sort(const run_options& o) : in(o.param("n")) {
+        for (std::uint64_t i = 0; i != in.size(); ++i) in[i] = mix(i);
+        all = in;
+        std::sort(all.begin(), all.end());
+        answer = hash_of(all);
+    }
+    void prepare() { std::copy(in.begin(), in.end(), all.begin()); }
+    template <class Loops>
+    void run(Loops& loops) {
+        loops.sort(all.data(), all.size());
+    }
+    std::uint64_t wrong() const noexcept { return hash_of(all) - answer; }
+};
+class loop_sort : public loop_of<work_of_sort> {
 public:
     static constexpr std::string_view name = "loop_sort";
-    static constexpr bool open_loop = false;
     static constexpr std::array parameters{parameter{.name = "n", .standard = 1 << 20, .most = 1 << 28},
                                            calibrated_ops};
     template <class Runtime>
     static constexpr bool expressible = has_sort<Runtime>;
-
-    template <class Runtime>
-    static report measure(const run_options& options) {
-        work all(options);
-        return measure_loops<Runtime>(all, options);
-    }
 };
 
 }  // namespace apiary::bench

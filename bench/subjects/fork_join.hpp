@@ -1,7 +1,8 @@
 // The adapter of fork_join: this project's fork-join in function form, on a host (apiary/bench/real_host.hpp).
 //
-// Its loops are begun on one of its workers. It has a call for two branches, which hands its worker in and gives their results. More than two are halved until one
-// is left, as for rayon and chili. Nothing can be posted: its jobs never outlive the call that makes them.
+// Its loops are begun on one of its workers. It has a call for two branches, which hands its worker in and gives their
+// results. More than two are halved until one is left, as for rayon and chili. Nothing can be posted: its jobs never
+// outlive the call that makes them.
 #pragma once
 
 #include <apiary/schedulers/fork_join/parallel.hpp>
