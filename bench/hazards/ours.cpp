@@ -10,16 +10,12 @@
 #include <memory>
 #include <mutex>
 
-#include "hazard.hpp"
+#include "peer.hpp"
 
 namespace {
 
 using namespace apiary;
 using namespace apiary::hazards;
-
-struct thrown {};
-constexpr std::uint64_t outer = 16, inner = 8, rounds = 50;
-using counter = std::atomic<std::uint64_t>;
 
 // ------------------------------------------------- of every scheduler, by the names that all have in common
 
@@ -65,13 +61,13 @@ answer throw_body(made make, const asked& a) {
 }
 
 // A callable whose copies throw once they are told to, as when the memory for one is refused.
-struct throws_when_copied {
-    explicit throws_when_copied(const bool& is_armed) : armed(&is_armed) {}
-    throws_when_copied(const throws_when_copied& from) : armed(from.armed) {
+struct throws_when_told {
+    explicit throws_when_told(const bool& is_armed) : armed(&is_armed) {}
+    throws_when_told(const throws_when_told& from) : armed(from.armed) {
         if (*armed) throw thrown();
     }
-    throws_when_copied& operator=(const throws_when_copied&) = delete;
-    ~throws_when_copied() = default;
+    throws_when_told& operator=(const throws_when_told&) = delete;
+    ~throws_when_told() = default;
     void operator()(std::size_t) const {}
     const bool* armed;
 };
@@ -80,7 +76,7 @@ struct throws_when_copied {
 answer throw_spawn(made make, const asked& a) {
     const auto pool = make(a.workers);
     bool armed = false, seen = false;
-    const body callable = throws_when_copied(armed);
+    const body callable = throws_when_told(armed);
     armed = true;
     try {
         pool->hand_in(1, callable);
@@ -193,11 +189,10 @@ answer lock_across_fork(const asked& a) {
     counter ran = 0;
     for (std::uint64_t r = 0; r != rounds; ++r)
         pool.run([&](auto& w) {
-            parallel_for(w, 0u, unsigned(outer),
+            parallel_for(w, 0u, outer,
                          [&](auto& v, unsigned) {
                              const std::lock_guard held(m);
-                             parallel_for(v, 0u, unsigned(inner), [&](unsigned) { sleep_for_us(20), ++ran; },
-                                          {.grain = 1});
+                             parallel_for(v, 0u, inner, [&](unsigned) { sleep_for_us(20), ++ran; }, {.grain = 1});
                          },
                          {.grain = 1});
         });
@@ -312,17 +307,7 @@ struct running {
 
 answer lock_across_fork(const asked& a) {
     running pool(2 * a.workers);
-    std::mutex m;
-    counter ran = 0;
-    for (std::uint64_t r = 0; r != rounds; ++r)
-        (void)parallel_for(pool.queue, 0u, unsigned(outer),
-                           [&](unsigned) {
-                               const std::lock_guard held(m);
-                               (void)parallel_for(pool.queue, 0u, unsigned(inner),
-                                                  [&](unsigned) { sleep_for_us(20), ++ran; }, {.grain = 1});
-                           },
-                           {.grain = 1});
-    return counted(ran, rounds * outer * inner);
+    return locked_loops([&](unsigned n, auto each) { (void)parallel_for(pool.queue, 0u, n, each, {.grain = 1}); });
 }
 
 void down(global_queue& queue, std::uint64_t depth, counter& ran) {

@@ -1,4 +1,4 @@
-// What the hazards of several peers have in common: the shape of each program, into which a peer puts its own calls.
+// What the hazards of several runtimes have in common: the shape of each program, into which a runtime puts its own calls.
 #pragma once
 
 #include <memory>
@@ -13,6 +13,8 @@ namespace apiary::hazards {
 
 struct thrown {};
 using counter = std::atomic<std::uint64_t>;
+constexpr unsigned outer = 16, inner = 8;  // of locked loops
+constexpr std::uint64_t rounds = 50;
 
 // A callable whose copies throw, as when the memory for one is refused.
 struct throws_when_copied {
@@ -24,15 +26,14 @@ struct throws_when_copied {
 // A loop whose bodies hold a lock while they run a loop of their own: loop(n, body) returns when all n bodies have ended.
 template <class Loop>
 answer locked_loops(Loop loop) {
-    constexpr unsigned rounds = 50, outer = 16, inner = 8;
     std::mutex m;
     counter ran = 0;
-    for (unsigned r = 0; r != rounds; ++r)
+    for (std::uint64_t r = 0; r != rounds; ++r)
         loop(outer, [&](unsigned) {
             const std::lock_guard held(m);
             loop(inner, [&](unsigned) { sleep_for_us(20), ++ran; });
         });
-    return counted(ran, std::uint64_t{rounds} * outer * inner);
+    return counted(ran, rounds * outer * inner);
 }
 
 // The exception reaches the code that waits, and the runtime goes on.
