@@ -3,6 +3,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use tokio_baseline::host::process_cpu_ns;
 
 /// What is asked for on the command line.
 #[derive(Debug, Clone, Copy)]
@@ -60,10 +61,7 @@ pub fn compute(mut x: u64) {
 
 /// Of this process.
 pub fn processor_seconds() -> f64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: it fills the structure that it is given.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut now) };
-    now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
+    process_cpu_ns() as f64 * 1e-9
 }
 
 /// What the process spends in a second after the settling time, while it has no work.
