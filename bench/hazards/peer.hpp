@@ -1,4 +1,4 @@
-// What the hazards of several runtimes have in common: the shape of each program, into which a runtime puts its own calls.
+// What the hazards of several runtimes have in common: the shape of each program. A runtime puts its own calls into it.
 #pragma once
 
 #include <memory>
