@@ -136,7 +136,7 @@ class Kept(Folder):
 
         with mock.patch.object(self.store, "put", put), contextlib.redirect_stderr(io.StringIO()):
             night = spread.perform(units, spread.Pool(1), self.store, 60.0, lambda _: 0.0)
-        self.assertEqual((len(night.results), night.fault.cause, [one.name for one in night.waiting]), (1, "No space left on device", ["2"]))
+        self.assertEqual((len(night.results), night.fault.cause, [one.name for one in night.waiting]), (1, "No space left on device", ["1", "2"]))
 
     def test_one_night_at_a_time(self) -> None:
         with self.store.alone():
@@ -451,10 +451,39 @@ class Divided(Units):
         fresh = sum(self.night.results[key]["lines"][0]["graphs"] for key in self.night.fresh)
         self.assertEqual(fresh, 40 - before, "nothing is done twice")
 
+    def test_a_part_that_cannot_be_kept_or_divided_is_no_pass(self) -> None:
+        """On a full disk: the part waits, since what it left is nowhere."""
+        full = Fault("the result cannot be written", "No space left on device", "make room")
+        for number, (name, nth) in enumerate((("put", 0), ("put", 4), ("add_text", 2))):
+            self.store, real, turns = Store(self.folder / f"full{number}"), getattr(Store, name), itertools.count()
+
+            def once(*words: object) -> object:
+                if next(turns) == nth + (name == "add_text"):  # the first text is of the whole search
+                    raise full
+                return real(self.store, *words)
+
+            with self.subTest(name=name, nth=nth), mock.patch.object(self.store, name, once):
+                verdict = self.search(leaves=12, deep=11, budget=2, engine=Engine(child.run, 1)).verdict()
+                self.assertEqual((verdict["verdict"], verdict["as_expected"], self.night.fault), ("budget", False, full))
+            again = self.search(leaves=12, deep=11, budget=2).verdict()
+            self.assertEqual((again["graphs"], again["verdict"]), (12, "pass"), "the next night ends it")
+
     def test_a_part_that_crashes_is_no_pass(self) -> None:
+        for more, how in (({"rc": -11}, "a part exited with status -11"), ({"rc": None, "ended": "time", "how": "did not end"}, "did not end")):
+            self.store, turns = Store(self.folder / how.replace(" ", "-")), itertools.count()
+            search = self.search(engine=Engine(lambda unit: result(unit, **more) if next(turns) == 2 else child.run(unit), 1))  # noqa: B023
+            self.assertEqual((search.verdict()["verdict"], search.verdict()["reason"]), ("error", how))
+
+    def test_a_part_of_next_to_no_weight_waits_like_any_other(self) -> None:
+        """A way of a thousand forks has the weight 0 of a double."""
         search = self.search()
-        search.broken = "did not end within 5 s"
-        self.assertEqual((search.verdict()["verdict"], search.verdict()["reason"]), ("error", "did not end within 5 s"))
+        entry, line = search.entry, search.lines[0] | {"verdict": "pass"}
+        done = {"unit": "u", "check": entry.name, "weight": 1.0}
+        told = {"lines": [line], "seconds": 0.0, "ended": "", "rc": 0, "how": ""}
+        (found,) = search_parts.gathered([entry], [done], {"u": told}, [{"check": entry.name, "weight": 0.0}])
+        self.assertEqual(found.verdict()["verdict"], "budget")
+        unit = search_parts.part(entry, ["0*1100@0"], self.store)
+        self.assertEqual(len(search_parts.divided(unit, {"lines": [line | {"verdict": "budget", "left": "0*1100.1@0 0*1100.2@0"}]}, entry, self.store)), 2)
 
 
 def run_of(word: str = "works", **more: object) -> dict:
