@@ -161,17 +161,28 @@ class Kept(Folder):
     def test_a_record_that_lacks_something_is_refused_by_name_before_anything_is_merged(self) -> None:
         whole = {"schema": 1, "utc": "", "stamp": {"source_hash": "x", "commit": "c"}, "shard": [1, 2], "engine": "", "seconds": 1.0, "busy": 0.5, "done": [],
                  "fresh": [], "waiting": [], "entries": [], "notes": [], "fault": ""}
-        self.store.folder.mkdir()
-        merge.refuse_garbage([self.store.folder])
-        for bad in ({"shard": "1/2"}, {"shard": [1]}, {"shard": [0, 2]}, {"shard": [1, 2 * 10**9]}, {"stamp": {}}, {"done": None}, {"seconds": "1"}, {}):
+        one, two = self.folder / "1", self.folder / "2"
+        for folder in (one, two):
+            folder.mkdir()
+        with self.assertRaisesRegex(Fault, "no record of a night"):
+            nightly_units.read_records([one])
+        for bad in ({"shard": "1/2"}, {"shard": [1]}, {"shard": [0, 2]}, {"shard": [1, 2 * 10**9]}, {"stamp": {}}, {"done": None}, {"seconds": "1"},
+                    {"schema": 2}, {}):
             told = whole | bad
             if not bad:
                 del told["entries"]
-            repo.write_json(self.store.folder / "night-1-of-2.json", told)
+            repo.write_json(one / "night-1-of-2.json", told)
             with self.subTest(bad=bad), self.assertRaisesRegex(Fault, "night-1-of-2.json cannot be read"):
-                merge.refuse_garbage([self.store.folder])
-        repo.write_json(self.store.folder / "night-1-of-2.json", whole)
-        merge.refuse_garbage([self.store.folder])
+                nightly_units.read_records([one])
+        repo.write_json(one / "night-1-of-2.json", whole | {"utc": "20261127T020000Z"})
+        repo.write_json(two / "night-1-of-2.json", whole | {"utc": "20261127T010000Z"})
+        for folders in ([one, two], [two, one]):
+            (found,) = nightly_units.read_records(folders)
+            self.assertEqual((found["utc"], found["notes"]), ("20261127T020000Z", ["shard 1 of 2 left two records; the later counts, of 20261127T020000Z"]))
+        self.assertEqual(nightly_units.missing([found]), ["shard 2 of 2"])
+        repo.write_json(two / "night-1-of-2.json", whole | {"shard": [2, 2], "stamp": {"source_hash": "y", "commit": "c"}})
+        with self.assertRaisesRegex(Fault, "several sources"):
+            nightly_units.read_records([one, two])
 
     def test_a_merge_takes_what_says_most_and_no_file_that_is_not_what_its_name_says(self) -> None:
         good, red, ended = result(self.unit), result(self.unit, rc=1), result(self.unit, rc=None, ended="time")
