@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
 import errno
 import io
@@ -10,6 +11,7 @@ import itertools
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -32,6 +34,7 @@ from apiary_cli.verbs import fuzz, merge, nightly_units, soak
 from apiary_cli.verify import checks, enduring, logic, night_units, search_parts
 
 from . import fakes
+from .support import REAL_ROOT
 
 
 NIGHT = {"utc": "20261126T010000Z", "commit": "c" * 40, "units": 3, "fresh": 3, "red": [], "waiting": 0, "seconds": 9.5}
@@ -441,6 +444,21 @@ class Divided(Units):
         verdict = self.search(deep=99).verdict()
         self.assertEqual((verdict["as_expected"], verdict["reason"]), (False, "never reached deep"))
         self.assertIn("thread 1 ran no operation", self.search(leaves=1, deep=0).verdict()["reason"])
+
+    def test_what_the_runner_calls_nothing_is_nothing_in_parts_too(self) -> None:
+        """By the first two words of each reason in runner.cpp: one that is new there has to come here."""
+        entry = checks.Entry("deque", "check", ("explorer",), 2, "", Path("x"), ("deep",), False)
+        fine = {"executions": 9, "blocked": 8, "acted": [0, 1], "laws": {"check": 1, "deadlock": 1}, "reach": {"deep": 1}}
+        law = dataclasses.replace(entry, engine_laws=("deadlock",))
+        reasons = {"none of": (entry, {"blocked": 9}), "thread ": (entry, {"acted": [0]}), "the check": (law, {"laws": {"check": 1}}),
+                   "no law": (entry, {"laws": {"deadlock": 1, "check": 0}})}
+        runner = (REAL_ROOT / "model_check/apiary/model_check/runner.cpp").read_text()
+        self.assertEqual(sorted(re.findall(r'"nothing was checked: (\w+ \w*)', runner)), sorted(reasons))
+        for words, (one, lacking) in reasons.items():
+            self.assertEqual(search_parts.unseen(one, fine), "")
+            self.assertTrue(search_parts.unseen(one, fine | lacking).startswith(search_parts.NOTHING), words)
+        self.assertEqual(search_parts.unseen(entry, fine | {"reach": {}}), "never reached deep")
+        self.assertIn('v.reason = "never reached " + never', runner)
 
     def test_a_night_that_ends_before_has_no_pass_and_the_next_one_ends_it(self) -> None:
         engine = Engine(child.run, 1)
