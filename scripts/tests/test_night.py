@@ -498,7 +498,8 @@ class Divided(Units):
             self.assertEqual((again["graphs"], again["verdict"]), (12, "pass"), "the next night ends it")
 
     def test_a_part_that_crashes_is_no_pass(self) -> None:
-        for more, how in (({"rc": -11}, "a part exited with status -11"), ({"rc": None, "ended": "time", "how": "did not end"}, "did not end")):
+        for more, how in (({"rc": -11}, "a part exited with status -11"), ({"how": "it left no verdict"}, "it left no verdict"),
+                          ({"rc": None, "ended": "time", "how": "did not end"}, "did not end")):
             self.store, turns = Store(self.folder / how.replace(" ", "-")), itertools.count()
             search = self.search(engine=Engine(lambda unit: result(unit, **more) if next(turns) == 2 else child.run(unit), 1))  # noqa: B023
             self.assertEqual((search.verdict()["verdict"], search.verdict()["reason"]), ("error", how))
@@ -513,6 +514,48 @@ class Divided(Units):
         self.assertEqual(found.verdict()["verdict"], "budget")
         unit = search_parts.part(entry, ["0*1100@0"], self.store)
         self.assertEqual(len(search_parts.divided(unit, {"lines": [line | {"verdict": "budget", "left": "0*1100.1@0 0*1100.2@0"}]}, entry, self.store)), 2)
+
+
+class Together(Units):
+    """Records of shards, judged as one night."""
+
+    ENTRY = checks.Entry("deque", "check", ("relacy",), 2, "", Path("x"), (), False)
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.search = Unit("search", "deque relacy", self.program(), ("deque",), reads="verdicts")
+        self.pass_ = {"name": "deque", "kind": "check", "engine": "explorer", "verdict": "pass", "as_expected": True, "executions": 1}
+
+    def record(self, done: list[Unit], waiting: list[Unit] = [], **more: object) -> dict:  # noqa: B006
+        told = {name: [search_parts.told(unit) for unit in some] for name, some in (("done", done), ("waiting", waiting))}
+        return told | {"fresh": [], "busy": 1.0, "seconds": 2.0, "engine": "a pool", "notes": [], "fault": "", "stamp": {},
+                       "entries": [dataclasses.asdict(self.ENTRY)]} | more
+
+    def judged(self, *records: dict, lines: list[dict] | None = None, whole: bool = True) -> tuple[nightly_units.Done, bool]:
+        """And whether it was taken for complete."""
+        self.store.put(result(self.search, reads="verdicts", lines=lines or [self.pass_]))
+        with mock.patch.object(night_cases, "unrun", return_value=[]) as unrun, mock.patch.object(nightly_units.engine_agreement, "report", return_value=("", [])):
+            done = nightly_units.judged(list(records), self.store, None, whole)
+        return done, unrun.call_args.args[1]
+
+    def test_what_two_shards_did_counts_once_and_what_one_did_waits_no_more(self) -> None:
+        a, b, lost, later = self.units
+        for unit in (a, b):
+            self.store.put(result(unit))
+        done, complete = self.judged(self.record([self.search, a, lost], [b, later]), self.record([self.search, b]))
+        self.assertEqual((done.units, done.waiting, complete), (3, ["stress c", "stress d"], True))
+        self.assertEqual({part.name: len(part.cases) for part in done.parts}, {"search": 1, "stress": 4})
+
+    def test_a_night_is_complete_where_every_search_of_every_shard_was_exhausted(self) -> None:
+        more = self.search.with_(name="queue relacy")
+        budget = self.pass_ | {"verdict": "budget", "as_expected": False, "bound": "budget ended, about 3 %"}
+        one = self.record([self.search])
+        self.assertEqual([self.judged(one)[1], self.judged(self.record([self.search], [more]))[1], self.judged(one, lines=[budget])[1],
+                          self.judged(one, whole=False)[1]], [True, False, False, False])
+
+    def test_a_fault_of_any_shard_is_red(self) -> None:
+        done, _ = self.judged(self.record([self.search]), self.record([], fault="litmus test SB deviates"))
+        self.assertEqual([(part.name, part.cases[0].message) for part in done.parts if part.status == "failed"], [("engine", "litmus test SB deviates")])
 
 
 def run_of(word: str = "works", **more: object) -> dict:
