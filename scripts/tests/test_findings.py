@@ -8,13 +8,14 @@ import io
 import json
 import math
 import random
+import types
 import unittest
 from typing import Callable
 from unittest import mock
 
 from apiary_cli.base import stats
 from apiary_cli.base.errors import Fault
-from apiary_cli.race import metrics, plans, scenarios
+from apiary_cli.race import metrics, plans, scenarios, sharpening
 from apiary_cli.analysis import comparing, findings, summary, verdict
 from apiary_cli.report import page_sections, page_summary, splice
 from apiary_cli.report.junit import Part
@@ -81,6 +82,16 @@ class Modes(unittest.TestCase):
         self.assertIsNone(stats.two_modes([sorted(two)]), "slow for a while: the machine, not the program")
         self.assertIsNone(stats.two_modes([[100.0, 100.0, 100.0, 140.0] * 5]), "less than x1.5 apart")
         self.assertIsNone(stats.two_modes([[*[100.0, 100.0, 100.0, 100.0, 100.0, 400.0] * 3, 100.0, 100.0]]), "three are outliers")
+
+
+class Sharper(unittest.TestCase):
+    def test_a_batch_gets_more_rounds_where_its_own_pair_is_too_wide_to_tell_a_tenth(self) -> None:
+        point = types.SimpleNamespace(key=("fib", "n=1", "free"), metric=types.SimpleNamespace(value=lambda one: float(one["ns"])))
+        rows = [{"subject": name, "role": role, "status": "ok", "batch": batch, "round": str(n), "ns": str(100.0 + wide * (n % 2) * (role == "aa")),
+                 "scenario": "fib", "scenario_params": "n=1", "placement": "free"}
+                for batch, wide in (("1", 60.0), ("2", 1.0)) for n in range(8) for name, role in (("hive", "candidate"), ("hive-aa", "aa"))]
+        self.assertEqual([sharpening.blunt(rows, [point], batch) for batch in (1, 2)], [[point], []])
+        self.assertEqual(sharpening.blunt(rows[:8], [point], 1), [], "too few pairs to say")
 
 
 def raced(arms: list[list[float]], slow: list[float] | None = None) -> list[dict[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
 import errno
 import io
@@ -10,6 +11,7 @@ import itertools
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -32,6 +34,7 @@ from apiary_cli.verbs import fuzz, merge, nightly_units, soak
 from apiary_cli.verify import checks, enduring, logic, night_units, search_parts
 
 from . import fakes
+from .support import REAL_ROOT
 
 
 NIGHT = {"utc": "20261126T010000Z", "commit": "c" * 40, "units": 3, "fresh": 3, "red": [], "waiting": 0, "seconds": 9.5}
@@ -136,7 +139,7 @@ class Kept(Folder):
 
         with mock.patch.object(self.store, "put", put), contextlib.redirect_stderr(io.StringIO()):
             night = spread.perform(units, spread.Pool(1), self.store, 60.0, lambda _: 0.0)
-        self.assertEqual((len(night.results), night.fault.cause, [one.name for one in night.waiting]), (1, "No space left on device", ["2"]))
+        self.assertEqual((len(night.results), night.fault.cause, [one.name for one in night.waiting]), (1, "No space left on device", ["1", "2"]))
 
     def test_one_night_at_a_time(self) -> None:
         with self.store.alone():
@@ -161,17 +164,28 @@ class Kept(Folder):
     def test_a_record_that_lacks_something_is_refused_by_name_before_anything_is_merged(self) -> None:
         whole = {"schema": 1, "utc": "", "stamp": {"source_hash": "x", "commit": "c"}, "shard": [1, 2], "engine": "", "seconds": 1.0, "busy": 0.5, "done": [],
                  "fresh": [], "waiting": [], "entries": [], "notes": [], "fault": ""}
-        self.store.folder.mkdir()
-        merge.refuse_garbage([self.store.folder])
-        for bad in ({"shard": "1/2"}, {"shard": [1]}, {"shard": [0, 2]}, {"shard": [1, 2 * 10**9]}, {"stamp": {}}, {"done": None}, {"seconds": "1"}, {}):
+        one, two = self.folder / "1", self.folder / "2"
+        for folder in (one, two):
+            folder.mkdir()
+        with self.assertRaisesRegex(Fault, "no record of a night"):
+            nightly_units.read_records([one])
+        for bad in ({"shard": "1/2"}, {"shard": [1]}, {"shard": [0, 2]}, {"shard": [1, 2 * 10**9]}, {"stamp": {}}, {"done": None}, {"seconds": "1"},
+                    {"schema": 2}, {}):
             told = whole | bad
             if not bad:
                 del told["entries"]
-            repo.write_json(self.store.folder / "night-1-of-2.json", told)
+            repo.write_json(one / "night-1-of-2.json", told)
             with self.subTest(bad=bad), self.assertRaisesRegex(Fault, "night-1-of-2.json cannot be read"):
-                merge.refuse_garbage([self.store.folder])
-        repo.write_json(self.store.folder / "night-1-of-2.json", whole)
-        merge.refuse_garbage([self.store.folder])
+                nightly_units.read_records([one])
+        repo.write_json(one / "night-1-of-2.json", whole | {"utc": "20261127T020000Z"})
+        repo.write_json(two / "night-1-of-2.json", whole | {"utc": "20261127T010000Z"})
+        for folders in ([one, two], [two, one]):
+            (found,) = nightly_units.read_records(folders)
+            self.assertEqual((found["utc"], found["notes"]), ("20261127T020000Z", ["shard 1 of 2 left two records; the later counts, of 20261127T020000Z"]))
+        self.assertEqual(nightly_units.missing([found]), ["shard 2 of 2"])
+        repo.write_json(two / "night-1-of-2.json", whole | {"shard": [2, 2], "stamp": {"source_hash": "y", "commit": "c"}})
+        with self.assertRaisesRegex(Fault, "several sources"):
+            nightly_units.read_records([one, two])
 
     def test_a_merge_takes_what_says_most_and_no_file_that_is_not_what_its_name_says(self) -> None:
         good, red, ended = result(self.unit), result(self.unit, rc=1), result(self.unit, rc=None, ended="time")
@@ -431,6 +445,21 @@ class Divided(Units):
         self.assertEqual((verdict["as_expected"], verdict["reason"]), (False, "never reached deep"))
         self.assertIn("thread 1 ran no operation", self.search(leaves=1, deep=0).verdict()["reason"])
 
+    def test_what_the_runner_calls_nothing_is_nothing_in_parts_too(self) -> None:
+        """By the first two words of each reason in runner.cpp: one that is new there has to come here."""
+        entry = checks.Entry("deque", "check", ("explorer",), 2, "", Path("x"), ("deep",), False)
+        fine = {"executions": 9, "blocked": 8, "acted": [0, 1], "laws": {"check": 1, "deadlock": 1}, "reach": {"deep": 1}}
+        law = dataclasses.replace(entry, engine_laws=("deadlock",))
+        reasons = {"none of": (entry, {"blocked": 9}), "thread ": (entry, {"acted": [0]}), "the check": (law, {"laws": {"check": 1}}),
+                   "no law": (entry, {"laws": {"deadlock": 1, "check": 0}})}
+        runner = (REAL_ROOT / "model_check/apiary/model_check/runner.cpp").read_text()
+        self.assertEqual(sorted(re.findall(r'"nothing was checked: (\w+ \w*)', runner)), sorted(reasons))
+        for words, (one, lacking) in reasons.items():
+            self.assertEqual(search_parts.unseen(one, fine), "")
+            self.assertTrue(search_parts.unseen(one, fine | lacking).startswith(search_parts.NOTHING), words)
+        self.assertEqual(search_parts.unseen(entry, fine | {"reach": {}}), "never reached deep")
+        self.assertIn('v.reason = "never reached " + never', runner)
+
     def test_a_night_that_ends_before_has_no_pass_and_the_next_one_ends_it(self) -> None:
         engine = Engine(child.run, 1)
         turns = itertools.count()
@@ -451,10 +480,82 @@ class Divided(Units):
         fresh = sum(self.night.results[key]["lines"][0]["graphs"] for key in self.night.fresh)
         self.assertEqual(fresh, 40 - before, "nothing is done twice")
 
+    def test_a_part_that_cannot_be_kept_or_divided_is_no_pass(self) -> None:
+        """On a full disk: the part waits, since what it left is nowhere."""
+        full = Fault("the result cannot be written", "No space left on device", "make room")
+        for number, (name, nth) in enumerate((("put", 0), ("put", 4), ("add_text", 2))):
+            self.store, real, turns = Store(self.folder / f"full{number}"), getattr(Store, name), itertools.count()
+
+            def once(*words: object) -> object:
+                if next(turns) == nth + (name == "add_text"):  # the first text is of the whole search
+                    raise full
+                return real(self.store, *words)
+
+            with self.subTest(name=name, nth=nth), mock.patch.object(self.store, name, once):
+                verdict = self.search(leaves=12, deep=11, budget=2, engine=Engine(child.run, 1)).verdict()
+                self.assertEqual((verdict["verdict"], verdict["as_expected"], self.night.fault), ("budget", False, full))
+            again = self.search(leaves=12, deep=11, budget=2).verdict()
+            self.assertEqual((again["graphs"], again["verdict"]), (12, "pass"), "the next night ends it")
+
     def test_a_part_that_crashes_is_no_pass(self) -> None:
+        for more, how in (({"rc": -11}, "a part exited with status -11"), ({"how": "it left no verdict"}, "it left no verdict"),
+                          ({"rc": None, "ended": "time", "how": "did not end"}, "did not end")):
+            self.store, turns = Store(self.folder / how.replace(" ", "-")), itertools.count()
+            search = self.search(engine=Engine(lambda unit: result(unit, **more) if next(turns) == 2 else child.run(unit), 1))  # noqa: B023
+            self.assertEqual((search.verdict()["verdict"], search.verdict()["reason"]), ("error", how))
+
+    def test_a_part_of_next_to_no_weight_waits_like_any_other(self) -> None:
+        """A way of a thousand forks has the weight 0 of a double."""
         search = self.search()
-        search.broken = "did not end within 5 s"
-        self.assertEqual((search.verdict()["verdict"], search.verdict()["reason"]), ("error", "did not end within 5 s"))
+        entry, line = search.entry, search.lines[0] | {"verdict": "pass"}
+        done = {"unit": "u", "check": entry.name, "weight": 1.0}
+        told = {"lines": [line], "seconds": 0.0, "ended": "", "rc": 0, "how": ""}
+        (found,) = search_parts.gathered([entry], [done], {"u": told}, [{"check": entry.name, "weight": 0.0}])
+        self.assertEqual(found.verdict()["verdict"], "budget")
+        unit = search_parts.part(entry, ["0*1100@0"], self.store)
+        self.assertEqual(len(search_parts.divided(unit, {"lines": [line | {"verdict": "budget", "left": "0*1100.1@0 0*1100.2@0"}]}, entry, self.store)), 2)
+
+
+class Together(Units):
+    """Records of shards, judged as one night."""
+
+    ENTRY = checks.Entry("deque", "check", ("relacy",), 2, "", Path("x"), (), False)
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.search = Unit("search", "deque relacy", self.program(), ("deque",), reads="verdicts")
+        self.pass_ = {"name": "deque", "kind": "check", "engine": "explorer", "verdict": "pass", "as_expected": True, "executions": 1}
+
+    def record(self, done: list[Unit], waiting: list[Unit] = [], **more: object) -> dict:  # noqa: B006
+        told = {name: [search_parts.told(unit) for unit in some] for name, some in (("done", done), ("waiting", waiting))}
+        return told | {"fresh": [], "busy": 1.0, "seconds": 2.0, "engine": "a pool", "notes": [], "fault": "", "stamp": {},
+                       "entries": [dataclasses.asdict(self.ENTRY)]} | more
+
+    def judged(self, *records: dict, lines: list[dict] | None = None, whole: bool = True) -> tuple[nightly_units.Done, bool]:
+        """And whether it was taken for complete."""
+        self.store.put(result(self.search, reads="verdicts", lines=lines or [self.pass_]))
+        with mock.patch.object(night_cases, "unrun", return_value=[]) as unrun, mock.patch.object(nightly_units.engine_agreement, "report", return_value=("", [])):
+            done = nightly_units.judged(list(records), self.store, None, whole)
+        return done, unrun.call_args.args[1]
+
+    def test_what_two_shards_did_counts_once_and_what_one_did_waits_no_more(self) -> None:
+        a, b, lost, later = self.units
+        for unit in (a, b):
+            self.store.put(result(unit))
+        done, complete = self.judged(self.record([self.search, a, lost], [b, later]), self.record([self.search, b]))
+        self.assertEqual((done.units, done.waiting, complete), (3, ["stress c", "stress d"], True))
+        self.assertEqual({part.name: len(part.cases) for part in done.parts}, {"search": 1, "stress": 4})
+
+    def test_a_night_is_complete_where_every_search_of_every_shard_was_exhausted(self) -> None:
+        more = self.search.with_(name="queue relacy")
+        budget = self.pass_ | {"verdict": "budget", "as_expected": False, "bound": "budget ended, about 3 %"}
+        one = self.record([self.search])
+        self.assertEqual([self.judged(one)[1], self.judged(self.record([self.search], [more]))[1], self.judged(one, lines=[budget])[1],
+                          self.judged(one, whole=False)[1]], [True, False, False, False])
+
+    def test_a_fault_of_any_shard_is_red(self) -> None:
+        done, _ = self.judged(self.record([self.search]), self.record([], fault="litmus test SB deviates"))
+        self.assertEqual([(part.name, part.cases[0].message) for part in done.parts if part.status == "failed"], [("engine", "litmus test SB deviates")])
 
 
 def run_of(word: str = "works", **more: object) -> dict:

@@ -16,7 +16,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from unittest import mock
 
-from apiary_cli.base import building
+from apiary_cli.base import argument_kinds, building
 from apiary_cli.base.errors import Fault, Stopped
 from apiary_cli.base.say import duration
 from apiary_cli.verify import catalogue
@@ -32,10 +32,10 @@ from .test_exact import DRIVER, VALGRIND
 
 class Budget(unittest.TestCase):
     def test_reading(self) -> None:
-        self.assertEqual([nightly.parse_budget(t) for t in ("90s", "2m", "1.5h")], [90, 120, 5400])
-        for text in ("", "5", "m", "-1m", "0s", "5 m"):
-            with self.subTest(text), self.assertRaises(Fault):
-                nightly.parse_budget(text)
+        self.assertEqual([argument_kinds.span("--budget", text) for text in ("90s", "2m", "1.5h", "8760h")], [90, 120, 5400, 365 * 24 * 3600])
+        for text in ("", "5", "m", "-1m", "0s", "5 m", "1d", "1e9h", "8761h", "\u0665m", "9" * 400 + "s", "5m\n"):
+            with self.subTest(text), self.assertRaisesRegex(Fault, "(?s)--budget .*cannot be read"):
+                argument_kinds.span("--budget", text)
 
     def test_shares(self) -> None:
         self.assertAlmostEqual(sum(nightly.SHARES.values()), 1.0)

@@ -74,6 +74,9 @@ class GoesOn(Case):
         with mock.patch.object(folders, "unfinished", lambda: [left]):
             self.assertEqual(publish.words_of(STEPS[1], self.state()), ("race", "--resume", f"{since}-vm"))
             self.assertEqual(publish.words_of(STEPS[3], self.state()), STEPS[3].words, "of another plan")
+            with mock.patch.object(repo, "utc_stamp", lambda: "2999"):
+                self.perform((130, {}))
+            self.assertEqual((self.ran[-1], self.state().of("posts")["since"]), (f"race --resume {since}-vm", since), "stopped again, it goes on again")
         older = self.folder / f"20200101T000000Z-vm{folders.UNFINISHED}"
         older.mkdir()
         repo.write_json(older / folders.STATE, {"words": ["--plan", "publish"]})

@@ -344,6 +344,14 @@ class SitePages(unittest.TestCase):
         self.assertEqual(site_pages.under_load(({}, [row(0, 100, 900, f"rate={rate}") for rate in (1, 2, 3)], [])), [], "another chart's")
 
 
+class Tracks(unittest.TestCase):
+    def test_a_track_shows_the_newest_race_that_may_be_published_and_the_rest_stands_below(self) -> None:
+        listed = [{"name": str(n), "plan": plan, "kind": kind, "sweep": sweep} for n, (plan, kind, sweep) in enumerate((
+            ("own", "good", ""), ("forkjoin", "good", ""), ("publish", "good", ""), ("forkjoin", "good", ""), ("forkjoin", "bad", ""), ("publish", "good", "swept")))]
+        shown, rest = ([one["name"] for one in some] for some in site.tracks(listed))
+        self.assertEqual((shown, rest), (["2", "3", "0"], ["5", "4", "1"]))
+
+
 class Tables(unittest.TestCase):
     HEAD, ROWS = ["what", "runs:n"], [["a", 7], ["bcd", 1000]]
 

@@ -9,10 +9,13 @@ import shlex
 import sys
 from typing import Callable
 
+from .errors import Fault, USAGE
+
 MOST = 10**6  # the most of anything that is counted: more is a typing mistake
 SEEDS = 2**63
 DECIMAL = re.compile(r"[0-9]{1,12}(\.[0-9]{0,9})?|\.[0-9]{1,9}")
 YEAR = 365.0 * 24 * 3600
+SPAN = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)([smh])", re.ASCII)
 
 
 def command() -> str:
@@ -58,6 +61,15 @@ def above_zero(unit: str, most: float) -> Callable[[str], float]:
         return value
 
     return read
+
+
+def span(option: str, text: str) -> float:
+    """Seconds, of 90s, 60m or 3h."""
+    match = SPAN.fullmatch(text)
+    value = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]] if match else 0.0
+    if not 0 < value <= YEAR:
+        raise Fault(f"{option} {text} cannot be read", "", "a number and s, m or h: 90s, 60m, 3h; a year at most", USAGE)
+    return value
 
 
 count = whole(1)  # of rounds, workers, jobs, …

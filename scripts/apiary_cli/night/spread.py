@@ -91,15 +91,16 @@ def perform(units: list[Unit], engine: Engine, store: Store, seconds: float, est
     `follow`: what a result gives to do, each with whether it can wait."""
     began, night, queue = time.monotonic(), Night(), list(units)
     tries: dict[str, int] = {}
+    taken: dict[str, Unit] = {}  # from the queue, until the store has the result and the queue what follows; else they wait
     unknown: set[Unit] = set()  # to the store, as it was seen: a full engine looks at the whole queue again, and a key costs reading
 
     def left() -> float:
         return began + seconds - time.monotonic()
 
     def finish(unit: Unit, result: dict) -> None:
+        more = list(follow(unit, result))
         night.results[unit.key], night.units[unit.key] = result, unit
         unknown.discard(unit)
-        more = list(follow(unit, result))
         queue[:0] = [one for can_wait, one in more if not can_wait]
         queue.extend(one for can_wait, one in more if can_wait)
 
@@ -111,11 +112,13 @@ def perform(units: list[Unit], engine: Engine, store: Store, seconds: float, est
             if unit not in unknown and unit.key in night.results:
                 queue.pop(place)
             elif unit not in unknown and (known := store.done(unit)):
-                queue.pop(place)
+                taken[unit.key] = queue.pop(place)
                 finish(unit, known)
+                del taken[unit.key]
                 place = 0
             elif engine.takes(unit) and estimate(unit) <= left():
-                return queue.pop(place)
+                taken[unit.key] = queue.pop(place)
+                return unit
             else:
                 unknown.add(unit)
                 place += 1
@@ -139,21 +142,19 @@ def perform(units: list[Unit], engine: Engine, store: Store, seconds: float, est
     def time_left() -> float:
         return min(max(0.0, left()), sum(map(estimate, queue)) / engine.room)
 
-    running: dict[str, Unit] = {}
     try:
         with Progress("units", len(queue), left=time_left) as progress:
             while True:
                 while unit := take():
-                    running[unit.key] = unit
                     engine.submit(unit)
                 if not engine.running:
                     break
                 for unit, result in engine.wait(1.0):
-                    running.pop(unit.key, None)
                     back(unit, result)
+                    taken.pop(unit.key, None)
                     progress.update(len(night.results), len(night.results) + len(queue) + engine.running, unit.name)
     except (Fault, Garbage) as fault:
         night.fault = fault if isinstance(fault, Fault) else Fault(str(fault))
-    night.waiting = [*running.values(), *queue]
+    night.waiting = [*taken.values(), *queue]
     night.seconds = time.monotonic() - began
     return night

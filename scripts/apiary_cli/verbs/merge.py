@@ -28,29 +28,11 @@ writes:  the results into --store (which may be one of them), build/nightly/summ
 takes:   seconds
 exit:    0 fine; 1 red, or a shard is missing; 2 the stores are of several sources, or no stores; 3 it cannot be written"""
 
-RECORD = {"schema": int, "utc": str, "stamp": dict, "shard": list, "engine": str, "seconds": (int, float), "busy": (int, float), "done": list,
-          "fresh": list, "waiting": list, "entries": list, "notes": list, "fault": str}
-MOST_SHARDS = 9999  # as nightly --shard takes them
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("stores", nargs="+", metavar="STORE", help="the store of a shard: the folder of its --store")
     parser.add_argument("--store", metavar="DIR", default=str(nightly.FOLDER / "store"), help="where all of it goes (default build/nightly/store)")
     parser.add_argument("--junit", metavar="FILE", help="also write the JUnit file here")
-
-
-def refuse_garbage(folders: list[Path]) -> None:
-    """A record that lacks something would end the merge in its middle."""
-    for path in (path for folder in folders for path in sorted(folder.glob("night*.json"))):
-        record = repo.read_json(path) or {}
-        lacks = [name for name, kind in RECORD.items() if not isinstance(record.get(name), kind)]
-        if not lacks and not (len(record["shard"]) == 2 and all(isinstance(one, int) for one in record["shard"])
-                              and 1 <= record["shard"][0] <= record["shard"][1] <= MOST_SHARDS):
-            lacks = ["shard"]
-        if not lacks and not all(isinstance(record["stamp"].get(name), str) for name in ("source_hash", "commit")):
-            lacks = ["stamp"]
-        if lacks:
-            raise Fault(f"{path} cannot be read", f"it has no {', '.join(lacks)} that could be read", "run that shard again, then merge", USAGE)
 
 
 def gather(folders: list[Path], into: Store) -> list[str]:
@@ -90,7 +72,6 @@ def run(args: argparse.Namespace) -> int:
     for folder in folders:
         if not folder.is_dir():
             raise Fault(f"there is no store {folder}", "", "scripts/apiary merge STORE…: the folders that --store named", USAGE)
-    refuse_garbage(folders)
     records = nightly_units.read_records(folders)
     lacking = nightly_units.missing(records)
     with into.alone():

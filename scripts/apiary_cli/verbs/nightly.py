@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Callable, Iterator
 
 from ..base import argument_kinds, building, json_result, packages, proc, repo, sources
-from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, Stopped, USAGE
+from ..base.errors import HARNESS, INCORRECT, INVALID_BATCH, Stopped
 from ..base.say import duration, heading, say, table
 from ..night import memory as memories
 from ..night.store import Store
@@ -92,14 +92,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shard", type=nightly_units.shard, metavar="I/N", help="only the units of the I-th of N machines, and no race; then merge")
     parser.add_argument("--dry-run", action="store_true", help="only say which units there are, what the store knows, what the others take")
     parser.add_argument("--no-build", action="store_true", help="take the builds as they are, if they are of this source; unit tests are skipped")
-
-
-def parse_budget(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
-    seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]] if match else 0.0
-    if not 0 < seconds <= argument_kinds.YEAR:
-        raise Fault(f"--budget {text} cannot be read", "", "a number and s, m or h: 90s, 60m, 3h; a year at most", USAGE)
-    return seconds
 
 
 def race_plan(seconds: float) -> plans.Plan:
@@ -370,7 +362,7 @@ PLAN = ["kind", "units:n", "known:n", "the others take:n", "first"]
 
 def dry_run(args: argparse.Namespace) -> int:
     """As if the tests took nothing: what they take is known when they have run."""
-    seconds, day = parse_budget(args.budget) * (1.0 if args.shard else SHARES["units"]), datetime.datetime.now(datetime.timezone.utc).date()
+    seconds, day = argument_kinds.span("--budget", args.budget) * (1.0 if args.shard else SHARES["units"]), datetime.datetime.now(datetime.timezone.utc).date()
     lines = nightly_units.plan(Store(Path(args.store)), seconds, day, args.processes, args.shard, not args.no_build)
     say(table(PLAN, lines), f"at most {duration(seconds)} for units, {args.processes} at a time", *nightly_units.lacking())
     json_result.note(plan=[dict(zip(("kind", "units", "known", "takes", "first"), line)) for line in lines])
@@ -380,7 +372,7 @@ def dry_run(args: argparse.Namespace) -> int:
 def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         return dry_run(args)
-    budget, started, args.done, args.gate = parse_budget(args.budget), time.monotonic(), None, None
+    budget, started, args.done, args.gate = argument_kinds.span("--budget", args.budget), time.monotonic(), None, None
     args.junit = None if args.junit is None else repo.writable("--junit", args.junit)
     if not args.no_build:
         setup.ensure(quiet=True)

@@ -23,7 +23,9 @@ from ..verify.verdicts import cut, expected
 from . import faults, fuzz, selftest, soak
 
 HERE = "local"      # of --scheduler: a cluster of processes of this machine
-RECORD = re.compile(r"night(-\d+-of-\d+)?\.json")
+RECORD = {"schema": int, "utc": str, "stamp": dict, "shard": list, "engine": str, "seconds": (int, float), "busy": (int, float), "done": list,
+          "fresh": list, "waiting": list, "entries": list, "notes": list, "fault": str}
+SCHEMA, MOST_SHARDS = 1, 9999
 SOAK_SHARE = 0.25   # of the units' time
 FUZZ_SHARE, FUZZ_LEAST = 0.10, 5.0  # of it, where it has no room for the whole turn of a target
 
@@ -53,7 +55,7 @@ class Done:
 
 
 def shard(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text)
+    match = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text)  # MOST_SHARDS at most
     number, of = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= number <= of:
         raise argument_kinds.refuse(text, "a part I of N, as 2/8")
@@ -172,7 +174,7 @@ def run(store: Store, seconds: float, day: datetime.date, scheduler: str | None,
         finally:
             engine.close()
         record = {
-            "schema": 1, "utc": repo.utc_stamp(), "stamp": sources_of.check(), "shard": part or [1, 1], "engine": engine.told,
+            "schema": SCHEMA, "utc": repo.utc_stamp(), "stamp": sources_of.check(), "shard": part or [1, 1], "engine": engine.told,
             "seconds": night.seconds, "busy": night.busy,
             "done": [search_parts.told(unit) for unit in night.units.values()], "fresh": sorted(night.fresh),
             "waiting": [search_parts.told(unit) for unit in night.waiting], "entries": [dataclasses.asdict(entry) for entry in entries],
@@ -281,15 +283,32 @@ def entry_of(told: dict) -> checks.Entry:
     return checks.Entry(**told | lists | {"program": Path(told["program"])})
 
 
+def lacks(record: dict) -> list[str]:
+    """What of a record cannot be read: it would end the merge in its middle."""
+    found = [name for name, kind in RECORD.items() if not isinstance(record.get(name), kind)]
+    if found:
+        return found
+    part, stamp = record["shard"], record["stamp"]
+    return [name for name, good in (
+        ("schema", record["schema"] == SCHEMA),
+        ("shard", len(part) == 2 and all(isinstance(one, int) for one in part) and 1 <= part[0] <= part[1] <= MOST_SHARDS),
+        ("stamp", all(isinstance(stamp.get(name), str) for name in ("source_hash", "commit"))),
+    ) if not good]
+
+
 def read_records(folders: list[Path]) -> list[dict]:
-    """Of all shards; refused by name where they are not of one night."""
+    """Of all shards, of each the last; refused by name where they cannot be read, or are not of one night."""
     records: dict[tuple, dict] = {}
     for folder in folders:
         for path in sorted(folder.glob("night*.json")):
-            record = repo.read_json(path) if RECORD.fullmatch(path.name) else None
-            if record is None or record.get("schema") != 1:
-                raise Fault(f"{path} cannot be read", "it is no record of a night", "run that shard again", USAGE)
-            records[tuple(record["shard"])] = record
+            record = repo.read_json(path) or {}
+            if wrong := lacks(record):
+                raise Fault(f"{path} cannot be read", f"it has no {', '.join(wrong)} that could be read", "run that shard again, then merge", USAGE)
+            place = tuple(record["shard"])
+            if place in records:
+                record = max(records[place], record, key=lambda one: one["utc"])
+                record["notes"].append(f"shard {place[0]} of {place[1]} left two records; the later counts, of {record['utc']}")
+            records[place] = record
     if not records:
         raise Fault(f"no record of a night in {', '.join(map(str, folders))}", "a shard leaves night-I-of-N.json in its store",
                     "scripts/apiary merge STORE…", USAGE)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Iterator
 
 from ..base import argument_kinds, building, json_result, repo, sources
-from ..base.errors import Fault, Stopped, USAGE, unknown
+from ..base.errors import Fault, Stopped, unknown
 from ..base.say import colour, duration, markdown, say, table
 from ..night.unit import Unit
 from ..verify import enduring, stressing
@@ -37,7 +36,6 @@ CROWDED = {"as_is": 0, "one_cpu": 0, "over4": 4, "over16": 16}  # of stress prog
 MOST_THREADS = 64
 NIGHT, SLEEPS = 8 * 3600.0, 10**6
 LEAST = 0.2  # seconds of a cell
-TIME = re.compile(r"(\d+(?:\.\d+)?)([smh])")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,14 +45,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=argument_kinds.seed, help="the first seed (default: random, printed)")
     parser.add_argument("--sanitize", action="store_true", help="build the sanitizers' programs, too")
     parser.add_argument("--no-build", action="store_true", help="take the builds that are there and of this source")
-
-
-def seconds_of(text: str) -> float:
-    match = TIME.fullmatch(text)
-    seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]] if match else 0.0
-    if not 0 < seconds <= argument_kinds.YEAR:
-        raise Fault(f"--time {text} cannot be read", "", "a number and s, m or h: 90s, 10m, 8h; a year at most", USAGE)
-    return seconds
 
 
 def cells(names: list[str], presets: list[str], variants: list[str], seconds: float, seed: int) -> list[Cell]:
@@ -146,7 +136,7 @@ def page(rows: list[dict], programs: list[dict], seed: int, presets: list[str], 
 
 
 def run(args: argparse.Namespace) -> int:
-    seconds, stresses = seconds_of(args.time), {path.name for path in repo.manifest(PLAIN, "stress")} or set()
+    seconds, stresses = argument_kinds.span("--time", args.time), {path.name for path in repo.manifest(PLAIN, "stress")} or set()
     variants = args.variant or list(VARIANTS)
     for name in variants:
         if name not in VARIANTS:

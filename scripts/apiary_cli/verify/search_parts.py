@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def divided(unit: Unit, result: dict, entry: Entry, store: Store, executions: in
     if not left:
         return []
     had, rest = sum(map(weight, ways_of(unit))), sum(map(weight, left))
-    done = max(had - rest, had * 1e-6)
+    done = max(had - rest, had * 1e-6, sys.float_info.min)  # deep in the tree they are 0
     made = result["lines"][0].get("executions") or executions
     parts = math.ceil(min(made * rest / done, executions * MOST) / executions)
     most = TOO_LARGE if entry.too_large else MOST
@@ -65,7 +66,8 @@ class Search:
     entry: Entry
     lines: list[dict] = field(default_factory=list)
     seconds: float = 0.0
-    waits: float = 0.0
+    waiting: int = 0    # parts
+    waits: float = 0.0  # their share of the tree; a part deep in it may have next to none
     broken: str = ""    # a part that gave no verdict, and how it ended
 
     def verdict(self) -> dict:
@@ -83,8 +85,8 @@ class Search:
         told["acted"] = sorted({thread for line in self.lines for thread in line.get("acted", [])})
         if self.broken:
             return told | {"verdict": "error", "mode": "unfinished", "as_expected": False, "reason": self.broken}
-        if self.waits or not self.lines:
-            share = f"; budget ended, about {100 * (1 - min(1.0, self.waits or 1.0)):.3g} % of the search tree covered"
+        if self.waiting or not self.lines:
+            share = f"; budget ended, about {100 * (1 - min(1.0, self.waits)):.3g} % of the search tree covered"
             return told | {"verdict": "budget", "mode": "unfinished", "bound": told["bound"] + share, "as_expected": self.entry.too_large,
                            "reason": "" if self.entry.too_large else f"not finished: {share[2:]}"}
         reason = unseen(self.entry, told)
@@ -134,8 +136,10 @@ def gathered(entries: list[Entry], done: list[dict], results: dict[str, dict], w
             search.broken = result["how"] or f"a part exited with status {result['rc']}"
     for one in waiting:
         if one["check"]:
-            found[one["check"]].waits += one["weight"]
-    return [search for search in found.values() if search.lines or search.waits or search.broken]
+            search = found[one["check"]]
+            search.waiting += 1
+            search.waits += one["weight"]
+    return [search for search in found.values() if search.lines or search.waiting or search.broken]
 
 
 def divides(entry: Entry) -> bool:
