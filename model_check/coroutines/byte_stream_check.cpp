@@ -168,7 +168,8 @@ APIARY_CHECK(close_meets_the_byte);
 template <class Sync>
 struct close_while_it_begins : stream_scenario<Sync> {
     static constexpr const char* what =
-        "a stream is closed while it begins to be watched: its descriptor is closed without the end of the service";
+        "a stream is closed and goes while it begins to be watched: its descriptor is closed without the end of the "
+        "service, and what the watch owns with it goes with the last of both";
     static constexpr unsigned threads = 2;
     static constexpr std::array must_reach{"waiter.brought_back"};
     coroutine<Sync> only_reads(typename stream_scenario<Sync>::base::place) {
@@ -182,6 +183,7 @@ struct close_while_it_begins : stream_scenario<Sync> {
     void thread(unsigned i) {
         if (i == 0) return this->service.run();
         this->stream->close();
+        this->stream.reset();
     }
     void after() {
         Sync::law(this->closed == 1, "the read was not closed");

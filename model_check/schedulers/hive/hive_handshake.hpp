@@ -45,6 +45,7 @@ template <class Sync>
 constexpr hive_parameters usual_parameters<on_spins<Sync>> = [] {
     hive_parameters p = handshake_parameters;
     p.idle_cpu = 1;
+    p.search_ns = 1;  // the worker that looks on prolongs its search
     return p;
 }();
 // What is reached where a post counts on a searcher.
