@@ -6,8 +6,8 @@
 // Threads.   A ledger's put() and took() belong to the thread they name; settle() to one thread after all others have
 //            ended. claim_ledger: any thread. quiescence_law: any thread, but call verify() only when no step of
 //            another thread can be half done (in an engine's invariant, or when a watchdog has stopped the others).
-// Memory.    No ledger orders anything: whatever a check does not synchronise stays unsynchronised. For that reason
-//            identity_ledger keeps a log for each thread and looks at the logs afterwards.
+// Memory.    No ledger orders anything, so memory that the checked code does not synchronise stays unsynchronised. For
+//            that reason identity_ledger keeps a log for each thread and compares the logs afterwards.
 //
 // Every law is asked by Sync::law, which a checker counts. A ledger asks only about elements that were put in or came
 // out: an unused ledger asks nothing, and a check that has nothing else is red.

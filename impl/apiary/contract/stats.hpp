@@ -1,7 +1,7 @@
 // tally: a counter that one thread writes and any thread reads.
 //
-// No read-modify-write: the one writer loads and stores. Under a checker it is a plain number, so that
-// counting adds no steps to explore; it is then read only when all threads have ended.
+// It uses no read-modify-write: its one writer loads and stores. Under a checker it is a plain number, so that counting
+// adds no steps to explore; it may then be read only after all threads have ended.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// async_event: a coroutine that finds it unset suspends until it is set. It stays set until a reset.
+// async_event: coroutines that await it suspend until it is set. It stays set until a reset.
 //
 //     const awaited how = co_await e.wait();        // done, or cancelled; wait_for has a limit (limited.hpp)
 //
@@ -6,14 +6,14 @@
 // (async_semaphore); to hand a value over (channel).
 //
 // Threads.   all: any.
-// Progress.  Each call holds a mutex for a few steps: wait also while it adds its hook to the worker's stop_hooks, and
-//            set for one step a waiter. No coroutine runs under the mutex.
+// Progress.  Each call holds a mutex for a few steps; wait also while it adds its hook to the worker's stop_hooks, and
+//            set for one step for each waiter. No coroutine runs under the mutex.
 // Order.     Waiters go on in the order of their arrival.
-// Bad input. A set of a set event and a reset of an unset one change nothing. Destroyed while a coroutine waits: ends
-//            the program.
-// Lifetime.  The event outlives each await that it has ended until that coroutine has gone on: a late cancel of a
+// Bad input. Setting a set event and resetting an unset one change nothing. Destroying the event while a coroutine
+//            waits ends the program.
+// Lifetime.  The event must live until each coroutine whose await it has ended has gone on: a late cancel of a
 //            coroutine that is still on its way looks at the event. So a coroutine that the event let go on may destroy
-//            it only if no other has waited, or all others are known to have passed their await.
+//            it only if no other coroutine has waited, or if all others are known to have passed their await.
 //
 // Synchronisation. The mutex: a coroutine sees after its wait all that came before the set.
 //
@@ -44,7 +44,7 @@ public:
         bool await_ready() const { return false; }
         awaited await_resume() { return this->resumed(); }
 
-        // For awaiter.
+        // For the base class awaiter.
         bool wait(stop_hooks<Sync>* stops) {
             const typename Sync::lock held(of_.mutex_);
             if (of_.set_.read()) return false;
@@ -88,7 +88,7 @@ public:
     async_event& operator=(const async_event&) = delete;
 
     awaiting wait() { return awaiting(*this); }
-    // The same with a limit (limited.hpp): the answer may be timed_out, too.
+    // As wait, with a limit (limited.hpp): the result may also be timed_out.
     template <timer_service Timers, class Rep, class Period>
     limited<awaiting, Timers> wait_for(Timers& t, std::chrono::duration<Rep, Period> delay) {
         return {t, deadline_after(t.now_ns(), delay), *this};
@@ -111,7 +111,7 @@ public:
         const typename Sync::lock held(mutex_);
         set_.write(false);
     }
-    bool is_set() const {  // a hint, if others may reset it
+    bool is_set() const {  // a hint if other threads may reset it
         const typename Sync::lock held(mutex_);
         return set_.read();
     }
@@ -123,7 +123,7 @@ private:
     }
 
     mutable typename Sync::mutex mutex_;
-    // By mutex_.
+    // Guarded by mutex_.
     typename Sync::template cell<bool> set_{false};
     wait_list<awaiting> waiting_;
 };

@@ -1,4 +1,4 @@
-// async_mutex: one coroutine holds it at a time. Another that wants it suspends, and its thread goes on.
+// async_mutex: one coroutine holds it at a time. Another one that locks it suspends, and its thread goes on.
 //
 //     if (auto held = co_await m.lock()) { … }      // unlocked where `held` ends; false: cancelled
 //
@@ -57,7 +57,7 @@ public:
         async_mutex& mutex_;
     };
 
-    // A holder that says why it holds nothing.
+    // A holder that also says why it holds nothing.
     struct [[nodiscard]] holder_or_why : holder {
         awaited how;
 
@@ -91,7 +91,7 @@ public:
     }
     holder try_lock() { return permit_.try_acquire() ? holder(*this) : holder(); }
 
-    // What a holder calls at its end.
+    // Called by the holder's destructor.
     void unlock() {
         if (permit_.available() != 0) Sync::fail("an async_mutex was unlocked that was not locked");
         permit_.release();

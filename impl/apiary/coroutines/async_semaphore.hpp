@@ -1,4 +1,4 @@
-// async_semaphore: a number of permits. A coroutine that wants one suspends until it gets it.
+// async_semaphore: a number of permits. A coroutine that finds none free suspends until it gets one.
 //
 //     const awaited how = co_await s.acquire();
 //     if (how == awaited::done) { …; s.release(); }
@@ -6,8 +6,9 @@
 //     if (auto p = co_await s.acquire_permit()) work();            // given back where `p` ends
 //     if (auto p = co_await s.acquire_for(timers, 5ms)) work();  // with a limit (limited.hpp); else p.how says why not
 //
-// A permit as a guard goes back wherever it is dropped: by an exception, or as the result of a task that lost a
-// when_any. The caller releases a permit that `acquire` gave; if a when_any's loser got one so, the permit is lost.
+// A permit object gives its permit back wherever it is destroyed: by an exception, or as the result of a task that lost
+// a when_any. A permit that `acquire` gave must be released by the caller; if the loser of a when_any got it, it is
+// lost.
 //
 // When to use it. To bound how many coroutines do something at a time. When not: for threads, which it would not block;
 // for one permit with an owner (async_mutex).
@@ -18,23 +19,23 @@
 // Order.     First come, first served: a released permit goes to the coroutine that has waited longest, and to no
 //            newcomer.
 // Memory.    None of its own: a waiter lies in its coroutine's frame.
-// Lifetime.  It outlives each await that it has ended until that coroutine has gone on (async_event.hpp).
-// Bad input. Destroyed while a coroutine waits: ends the program. A release without an acquire adds a permit.
+// Lifetime.  It must live until each coroutine whose await it has ended has gone on (async_event.hpp).
+// Bad input. Destroying it while a coroutine waits ends the program. A release without an acquire adds a permit.
 //
 // Invariants
-//   I1  The word is twice the number of free permits, plus `waits` while the list is not empty. After a cancel, also
-//       one that came before its await, `waits` may be set for an empty list. With `waits` no permit is free. `waits`
-//       is set and cleared with the mutex held.
-//   I2  A permit is free, or held, or that of a waiter that was taken as `done`.
+//   I1  The word is twice the number of free permits, plus `waits` while the list is not empty. After a cancel, even
+//       one that came before its await, `waits` may be set although the list is empty. While `waits` is set no permit
+//       is free. `waits` is set and cleared with the mutex held.
+//   I2  A permit is free, or held, or belongs to a waiter that was taken with the result `done`.
 //
-// Why the list has a mutex: a cancel takes a waiter from the middle, since the frame goes. The links of a lock-free
-// list would have to outlive the frames that they link.
+// Why the list has a mutex: a cancel takes a waiter out of the middle, because its frame is about to go. The links of a
+// lock-free list would have to outlive the frames in which they lie.
 //
 // Synchronisation
 //   S1  release: compare-exchange or fetch_add (release) -> try_acquire, wait: compare-exchange (acquire). All changes
-//       are read-modify-writes, so a permit brings all that came before it.
-//   The mutex orders a permit that is handed over, as it orders its waiter. A lost wake is impossible without any
-//   order: release and wait change one word, and the second of them sees the first.
+//       are read-modify-writes, so a permit publishes all that came before its release.
+//   The mutex orders a permit that is handed over, together with its waiter. No wake is lost, whatever the orders:
+//   release and wait change one word, and the second of them sees the first.
 //
 // Checked by model_check/coroutines/async_semaphore_check.cpp. Stressed by stress/coroutines/coroutines_stress.cpp.
 // Tested by async_semaphore_test.cpp.
@@ -64,10 +65,10 @@ public:
         }
 
         bool await_ready() { return from_.try_acquire(); }
-        // done, or cancelled.
+        // Returns done or cancelled.
         awaited await_resume() { return this->resumed(); }
 
-        // For awaiter.
+        // For the base class awaiter.
         bool wait(stop_hooks<Sync>* stops) {
             const typename Sync::lock held(from_.mutex_);
             if (from_.had_one_after_all()) return false;
@@ -100,7 +101,7 @@ public:
         async_semaphore& from_;
     };
 
-    // A permit, or why there is none. Assignment swaps.
+    // A permit, or the reason why there is none. Assignment swaps.
     class [[nodiscard]] permit {
     public:
         explicit permit(awaited why_none) : how(why_none) {}
@@ -172,14 +173,14 @@ public:
         hand_over(permits);
     }
 
-    // The free permits: a hint.
+    // The number of free permits: a hint.
     std::uint64_t available() const { return word_.load(std::memory_order_relaxed) / one; }
 
 private:
     static constexpr std::uint64_t waits = 1, one = 2;
 
-    // With the mutex held. True: there was a permit, and the caller has it. False: the word says that a coroutine
-    // waits.
+    // Precondition: the mutex is held. True: a permit was free after all, and the caller has it. False: the word now
+    // says that a coroutine waits.
     bool had_one_after_all() {
         std::uint64_t seen = word_.load(std::memory_order_relaxed);
         while (seen != waits) {
@@ -223,12 +224,12 @@ private:
         return waiting_.take(w);
     }
 
-    // For a waiter whose frame goes: whether it was given a permit.
+    // For a waiter whose frame is destroyed: whether it was given a permit.
     bool gave_it_to(acquiring& w) noexcept { return !forget(w) && w.how.read() == awaited::done; }
 
     typename Sync::template atomic<std::uint64_t> word_;
     typename Sync::mutex mutex_;
-    wait_list<acquiring> waiting_;  // by mutex_
+    wait_list<acquiring> waiting_;  // guarded by mutex_
 };
 
 }  // namespace apiary

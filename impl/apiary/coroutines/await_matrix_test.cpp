@@ -363,7 +363,7 @@ enum trait : unsigned {
     timed = 4,     // it needs memory, and ends with its service
     consumes = 8,  // what one has had no other has
     returns = 16,  // what was handed to a frame that goes is there again
-    senders = 32,  // of closes: there is something to be had behind a close, or not
+    senders = 32,  // of closes: there is something to be had after a close, or not
     receivers = 64,
 };
 

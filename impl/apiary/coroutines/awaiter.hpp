@@ -1,4 +1,4 @@
-// awaiter: what the awaiters of this rung have in common: how one suspends, and how a stop cancels it.
+// awaiter: the common base of the awaiters in this folder: how a coroutine suspends, and how a stop cancels its wait.
 //
 //   class acquiring : public awaiter<acquiring, Sync> {
 //       bool await_ready();             // true: it need not wait at all
@@ -10,18 +10,17 @@
 //
 // The promise of the coroutine may be of any type that offers suspended_here() and stops() (suspended.hpp).
 //
-// A stop that was asked for before the await begins cancels it, unless it need not wait: an await that can be served at
-// once is served.
+// If a stop was requested before the await begins, the await is cancelled, unless it can be served at once.
 //
-// wait() adds its hook and joins the list under the structure's lock. The unlock publishes the coroutine, so a cancel
-// comes after it. If a service ends the wait, second_of_two.hpp decides instead.
+// wait() adds its hook and joins the list under the structure's lock. The unlock publishes the coroutine, so any cancel
+// comes after it. For a wait that a service ends, second_of_two.hpp decides instead.
 //
 // Threads.   cancel: the thread that asks for the stop, which may be any. The rest: the awaiting thread, and the thread
 //            on which the coroutine goes on.
-// Lifetime.  An awaiter is awaited once. When the coroutine goes on, it first takes its hook out, and that waits until
-//            a cancel under way on another thread has returned.
-// Destruction of a frame that waits: by a thread that knows that nothing brings it back meanwhile (no hand-over and no
-// cancel is under way), or by its home, which drops the job.
+// Lifetime.  An awaiter is awaited once. When the coroutine goes on, it first removes its hook, which waits until a
+//            cancel under way on another thread has returned.
+// Destroying a frame that waits is allowed to a thread that knows that nothing resumes it meanwhile (no hand-over and
+// no cancel is under way), and to its home, which then drops the job.
 //
 // Checked by model_check/coroutines/.
 #pragma once
@@ -39,16 +38,17 @@ template <class Mine, class Sync>
 class awaiter : public waiter<Sync>, private stop_hook<Sync> {
 public:
     using node = waiter<Sync>;
-    using comes_home = void;  // tells a pool that the coroutine goes on at its home
+    using comes_home = void;  // tells a pool that the coroutine is resumed through its home
 
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {
         auto& promise = coroutine.promise();
         this->begin(promise.suspended_here());
-        return mine().wait(promise.stops());  // the last: the frame may be gone
+        return mine().wait(promise.stops());  // last: the frame may be gone
     }
 
-    // For a wait() that must wait. False: a stop was asked for before, and nothing will call cancel.
+    // Called by a wait() that cannot be served at once. False: a stop was requested before, and nothing will call
+    // cancel.
     [[nodiscard]] bool listens(stop_hooks<Sync>* stops) {
         stage_.write(stage::waits);
         if (stops == nullptr) return true;
@@ -56,7 +56,7 @@ public:
         stage_.write(stage::waits_with_hook);
         return true;
     }
-    // The last step of a wait() that a service ends. False: the service has ended the wait already.
+    // The last step of a wait() that a service ends. False: the service has ended the wait already, so do not suspend.
     [[nodiscard]] static bool stays_suspended(second_of_two<Sync>& suspended_and_over) {
         if (!suspended_and_over.second()) return true;
         Sync::reach("awaiter.went_on");
@@ -72,7 +72,7 @@ protected:
         (void)left();
         return this->how.read();
     }
-    // True, once, if it waited and has not come back by await_resume.
+    // True, once, if the coroutine has waited and has not returned through await_resume.
     [[gnu::always_inline]] bool left() {
         const stage s = stage_.read();
         if (s == stage::fresh) [[likely]]

@@ -8,12 +8,12 @@
 // hive's worker, or a timer_thread with epoll. When not: for listening sockets, pipes and timers; await readable.hpp.
 //
 // How it works. A call that need not wait calls the system and is done. Otherwise it waits in the stream, and the
-// watching thread completes it there: it reads or writes, and lets the coroutine go on when that has ended. The stream
-// is watched from its first wait to its end, and the system reports each change once: no call of the kernel but the
-// read, the write and the report.
+// watching thread completes it: it reads or writes, and then lets the coroutine go on. The stream is watched from its
+// first wait to its end, and the system reports each change once. So the kernel is called only to read, to write and to
+// report.
 //
 // Threads.   read_some, write_all: any; one coroutine reads and one writes at a time. close: any.
-// Progress.  A mutex, held during one call of the system that does not block (as many as it takes, for a long write).
+// Progress.  A mutex, held during a call of the system that does not block (several calls for a long write).
 // Result.    how, bytes, error (an errno).
 //              done        read: at least one byte, or 0: the peer has shut down its half. write: all of them.
 //              timed_out   the deadline has come; a write says how many bytes it has written.
@@ -22,16 +22,17 @@
 //                          coroutine reads, or writes, at the moment; or why it cannot be watched. Without: close().
 // Errors.    The service's std::bad_alloc leaves the await that would have to wait. If the constructor throws it, the
 //            descriptor is still the caller's.
-// Lifetime.  The stream outlives its awaits: a frame that waits may be destroyed, a stream with a waiting frame may
-//            not, which ends the program. The service outlives the stream. A close without memory for its message
-//            ends the program, too.
-// Closing.   close() ends what waits and closes the descriptor, on the watching thread. A descriptor that others close
-//            is not reported by the system: what waits goes on waiting for its deadline or a stop (event_source.hpp).
-//            A close is no flush: what the system has not sent yet it sends afterwards.
-// Long writes. To a peer that reads as fast as the watching thread writes, one write_all keeps that thread for as
-//            long as it takes: split what shall not.
-// Bad input. A deadline that has passed: one look, without a wait. An empty buffer: done, with 0 bytes, whatever the
-//            socket. A socket that is in blocking mode: no call blocks, because each says MSG_DONTWAIT.
+// Lifetime.  The stream must outlive its awaits. A frame that waits may be destroyed. Destroying a stream while a frame
+//            waits ends the program. The service outlives the stream. A close that finds no memory for its message ends
+//            the program, too.
+// Closing.   close() ends all waits and closes the descriptor, on the watching thread. The system does not report that
+//            other code has closed a descriptor: the wait then lasts until its deadline or a stop (event_source.hpp). A
+//            close does not flush: the system sends later what it has not sent yet.
+// Long writes. If the peer reads as fast as the watching thread writes, one write_all keeps that thread until all is
+//              written: split long writes.
+// Bad input. A deadline that has passed: one try, without a wait. Bytes and the deadline at the same time: the watching
+//            thread finds one of them first, and the bytes stay if that is the deadline. An empty buffer: done, with
+//            0 bytes, whatever the socket. A socket in blocking mode: no call blocks, because each passes MSG_DONTWAIT.
 //
 // Invariants, all under mutex_
 //   I1  may_[side] is false only if the system has said that this side would block, and has not reported it since. The
@@ -73,7 +74,7 @@ struct transfer {
     int error = 0;
 };
 
-// The calls of the system, which a check replaces: bytes, or minus an errno.
+// The calls of the system, which a check replaces. They return the number of bytes, or a negative errno.
 struct socket_calls {
     std::ptrdiff_t read(int fd, std::byte* into, std::size_t n) {
         const auto got = ::recv(fd, into, n, MSG_DONTWAIT);
@@ -83,7 +84,7 @@ struct socket_calls {
         const auto put = ::send(fd, from, n, MSG_DONTWAIT | MSG_NOSIGNAL);
         return put < 0 ? -errno : put;
     }
-    // Whether a read of fewer bytes than there was room for has left nothing.
+    // True if a read of fewer bytes than there was room for has taken all.
     bool short_read_is_last(int fd) {
         int protocol = 0;
         socklen_t size = sizeof protocol;
@@ -115,7 +116,7 @@ class byte_stream {
             return {ended, done_.read(), error_.read()};
         }
 
-        // For awaiter.
+        // For the base class awaiter.
         bool wait(stop_hooks<sync>* stops) {
             for (;;) {
                 {
@@ -153,7 +154,7 @@ class byte_stream {
 
     private:
         friend core;
-        // True: it is over.
+        // True: the operation is over.
         bool ends(awaited why, int error) {
             this->how.write(why);
             error_.write(error);
@@ -175,7 +176,7 @@ class byte_stream {
         typename Service::timed timed;
     };
 
-    // What the stream, the watch and each message that is under way own together.
+    // Owned by the stream, the watch, and each message that is under way.
     class core final : public descriptor_source {
     public:
         core(Service& s, int descriptor, Calls c)
@@ -196,7 +197,7 @@ class byte_stream {
         }
         void on_gone(gone why) noexcept override {
             if (why == gone::descriptor_closed)
-                is_off(awaited::closed, EBADF, false);  // the number is another's now
+                is_off(awaited::closed, EBADF, false);  // the number belongs to another file by now
             else
                 is_off(awaited::cancelled, 0, true);
             release();
@@ -247,7 +248,7 @@ class byte_stream {
             own();
             return true;
         }
-        // Calls the system. False: it would block.
+        // Calls the system. False: the call would block.
         bool completes(operation& o) {
             may_[o.side_].write(true);
             for (;;) {
@@ -271,7 +272,7 @@ class byte_stream {
                 if (o.done_.read() == o.size_) return o.ends(awaited::done, 0);
             }
         }
-        // The side is ready. The operation that waits, if it is complete.
+        // The side is ready. Returns the operation that waits, if it is complete now.
         operation* goes_on(side s) {
             may_[s].write(true);  // I1
             operation* const o = waiting_[s].read();
@@ -330,7 +331,7 @@ class byte_stream {
                 wanted = !closed_.read();
             }
             if (!wanted) return is_off(awaited::closed, 0, true);
-            own();  // the watch's
+            own();  // for the watch
             watch_result r;
             int error = EPERM;
             try {
@@ -363,7 +364,7 @@ class byte_stream {
             c.release();  // dropped: the service ends, and on_gone has come or will come
             return true;
         }
-        // On the watching thread, which then watches no more.
+        // Called on the watching thread, which then no longer watches.
         void end() {
             {
                 const lock held(mutex_);
@@ -401,7 +402,7 @@ class byte_stream {
         message begin_, end_;
         typename sync::template atomic<std::uint32_t> owners_;
         bool short_read_is_last_;
-        // By mutex_.
+        // Guarded by mutex_.
         typename sync::mutex mutex_;
         std::array<cell<operation*>, 2> waiting_{cell<operation*>(nullptr), cell<operation*>(nullptr)};
         std::array<cell<bool>, 2> may_{cell<bool>(true), cell<bool>(true)};  // I1

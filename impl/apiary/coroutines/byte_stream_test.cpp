@@ -230,6 +230,34 @@ TEST_F(byte_streams, look_once_if_the_deadline_has_passed) {
     EXPECT_GT(written.t.bytes, 0U);
 }
 
+// Either may be found first.
+TEST_F(byte_streams, lose_no_byte_that_comes_together_with_their_deadline) {
+    for (const bool byte_first : {false, true}) {
+        ends peer;
+        stream s(w, peer.fd[0]);
+        result ended, next;
+        const std::int64_t deadline = w.now_ns() + 1000;
+        reads_until({home}, s, some, deadline, ended);
+        w.step();
+        peer.put("x");
+        w.clock().set(deadline);
+        if (byte_first) {
+            w.driver().wait(0);
+            w.driver().poll();
+        }
+        w.step();
+        if (byte_first) {
+            EXPECT_TRUE(ended.done(1));
+            continue;
+        }
+        EXPECT_EQ(ended.ended, 1);
+        EXPECT_EQ(ended.t.how, awaited::timed_out);
+        EXPECT_EQ(ended.t.bytes, 0U);
+        reads({home}, s, some, next);
+        EXPECT_TRUE(next.done(1));
+    }
+}
+
 TEST_F(byte_streams, serve_an_empty_buffer_at_once) {
     stream s(w, e.fd[0]);
     reads({home}, s, {}, read);
@@ -349,6 +377,11 @@ TEST_F(byte_streams, refuse_what_is_no_socket) {
         EXPECT_TRUE(d.closed(ENOTCONN));
         reads({home}, none, {}, read);
         EXPECT_TRUE(read.done(0));
+        stream regular(w, ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+        reads({home}, regular, some, written);
+        EXPECT_TRUE(written.closed(ENOTSOCK));
+        none.close();
+        none.close();
     }
     EXPECT_FALSE(is_open(pipe[0])) << "owned all the same";
     ::close(pipe[1]);

@@ -10,37 +10,37 @@
 // With a limit: receive_for, send_for (limited.hpp). The first of several: select.hpp.
 //
 // When to use it. Between coroutines that make values and coroutines that use them, with back-pressure. When not:
-// between threads; for work as such (a pool has queues); for one value.
+// between threads; to distribute work (a pool has queues); for a single value.
 //
 // Threads.   all: any; any number of senders and receivers.
-// Progress.  Each call holds a brief_lock for a few steps and at most four moves of a value; one that begins to wait
+// Progress.  Each call holds a brief_lock for a few steps and at most four moves of a value; a call that begins to wait
 //            also while it adds its hook to the worker's stop_hooks; close for a few steps for each waiter. No
-//            coroutine runs under the lock. Send a value that takes long to move by a pointer.
-// Order.     Values come out in the order of the sends, those of waiting senders among them; so the values of one
-//            sender come out in its order. Waiting receivers are served in the order of their arrival.
-// Capacity.  0: a send waits for its receive.
-// Values.    T moves without throwing, under the lock: its moves and its destructor do not use the channel. send takes
-//            its value from where the caller holds it, and only if it answers `done`: otherwise the caller still has
-//            it. If the frame of a receiver goes after the hand-over and before it goes on, the value goes with it; so
-//            does the value of a receiver that lost a when_any. A receive with a limit, or in a select, is served or
-//            leaves: no value is lost.
-// Lifetime.  It outlives each await that it has ended, by a close too, until that coroutine has gone on
+//            coroutine runs under the lock. Pass values that take long to move by pointer.
+// Order.     Values come out in the order in which they were sent, those of waiting senders included. Waiting receivers
+//            are served in the order of their arrival.
+// Capacity.  0 is allowed: a send then waits for its receive.
+// Values.    Moving a T must not throw; moves happen under the lock, so neither a move nor the destructor may use the
+//            channel. send moves its value from the caller's object, and only if it returns `done`; otherwise the
+//            caller still has it. If the frame of a receiver is destroyed between the hand-over and its resumption, the
+//            value is destroyed with it; so is the value of a receiver that lost a when_any. A receive with a limit, or
+//            in a select, loses no value: it is either served or it leaves.
+// Lifetime.  It must live until each coroutine whose await it has ended, also by a close, has gone on
 //            (async_event.hpp).
-// Bad input. Destroyed while a coroutine waits: ends the program. A second close answers false and does nothing. A send
-//            after a close answers `closed`.
+// Bad input. Destroying it while a coroutine waits ends the program. A second close returns false and does nothing. A
+//            send after a close returns `closed`.
 //
 // Invariants
-//   I1  Receivers wait only while the buffer is empty and no sender waits; senders only while it is full.
+//   I1  Receivers wait only while the buffer is empty and no sender waits; senders wait only while it is full.
 //   I2  A closed channel has no waiters.
-//   I3  A value is the caller's, in the ring, or in a receiver that was taken as `done`.
+//   I3  A value belongs to the caller, or lies in the ring, or in a receiver that was taken with the result `done`.
 //
 // Why a lock: a value, the two lists and the close change together, and a cancel takes a waiter from the middle of its
 // list. A lock-free ring would need a lock beside it for all of that.
 //
-// An await tries before its coroutine is suspended (await_ready), unless a look at the size says that it would wait,
-// and again when it joins the list (joins): so it does not wait for a value that came in between. Exhibit C30.
+// An await tries before its coroutine is suspended (await_ready), unless a look at the size says that it would have to
+// wait, and tries again when it joins the list (joins): so it does not miss a value that came in between (exhibit C30).
 //
-// Synchronisation. The lock. The size is changed under it and read without it: such a look decides only whether
+// Synchronisation. The lock. The size is changed under it and read without it; such a read only decides whether
 // await_ready tries.
 //
 // Checked by model_check/coroutines/{channel,limited,select}_check.cpp. Stressed by
@@ -75,8 +75,8 @@ struct received {
     [[gnu::always_inline]] explicit received(T&& v) : value(std::move(v)), how(awaited::done) {}
     [[gnu::always_inline]] explicit received(awaited why_none) : how(why_none) {}
     received(const received&) = default;
-    // Not trivial, so that even a small one is made in its awaiter's place: g++ passes a trivial one in registers, by
-    // words (value_place.hpp).
+    // Not trivial, so that even a small one is constructed in its awaiter: g++ passes a trivial one in registers, word
+    // by word (value_place.hpp).
     [[gnu::always_inline]] received(received&& other) noexcept : value(std::move(other.value)), how(other.how) {}
     received& operator=(const received&) = default;
     received& operator=(received&&) = default;
@@ -101,10 +101,10 @@ public:
         }
 
         [[gnu::always_inline]] bool await_ready() { return !to_.looks_full() && to_.settle(*this); }
-        // done, closed or cancelled.
+        // Returns done, closed or cancelled.
         [[gnu::always_inline]] awaited await_resume() { return this->resumed(); }
 
-        // For awaiter.
+        // For the base class awaiter.
         bool wait(stop_hooks<Sync>* stops) { return to_.joins(*this, to_.senders_, stops); }
         void cancel() noexcept { to_.cancel(to_.senders_, *this); }
         // For limited.
@@ -133,7 +133,7 @@ public:
             return received<T>(value_.take());
         }
 
-        // For awaiter.
+        // For the base class awaiter.
         bool wait(stop_hooks<Sync>* stops) { return from_.joins(*this, from_.receivers_, stops); }
         void cancel() noexcept { from_.cancel(from_.receivers_, *this); }
         // For limited and select.
@@ -150,12 +150,12 @@ public:
             if (!from_.forget(from_.receivers_, *this) && this->how.read() == awaited::done) value_.drop();
         }
         channel& from_;
-        place value_;  // there if it ended as `done`
+        place value_;  // set if the await ended with `done`
     };
 
-    // send and receive return these. Await one where it stands: it refers to its value and keeps none. A named one does
-    // not compile. co_await makes the awaiter in place: the compiler need not read again what it has just written
-    // itself.
+    // The results of send and receive. Await them immediately: they refer to their value and keep none. A named one
+    // does not compile. co_await makes the awaiter in place, so that the compiler need not reload what it has just
+    // written.
     struct [[nodiscard]] send_call {
         channel& to;
         T& value;
@@ -182,13 +182,13 @@ public:
     channel(const channel&) = delete;
     channel& operator=(const channel&) = delete;
 
-    // The value stays with the caller until the await ends, and after that unless it was sent.
+    // The value stays with the caller until the await ends, and also after that unless it was sent.
     send_call send(T& value) { return {*this, value}; }
     send_call send(T&& value) { return {*this, value}; }
     receive_call receive() { return {*this}; }
 
-    // The same with a limit (limited.hpp): timed_out if the time comes first; nothing was sent or received then.
-    // The delay begins with the call. The deadline is in nanoseconds of the service's clock.
+    // With a limit (limited.hpp): timed_out if the time is over first; nothing was sent or received then. The delay
+    // begins with the call. The deadline is in nanoseconds of the service's clock.
     template <timer_service Timers, class Rep, class Period>
     limited<sending, Timers> send_for(Timers& t, T& value, std::chrono::duration<Rep, Period> delay) {
         return {t, deadline_after(t.now_ns(), delay), *this, value};
@@ -214,7 +214,7 @@ public:
         return {t, deadline_ns, *this};
     }
 
-    // done, closed, or would_wait.
+    // Returns done, closed, or would_wait.
     awaited try_send(T& value) {
         receiving* to = nullptr;
         awaited how;
@@ -227,7 +227,7 @@ public:
     }
     awaited try_send(T&& value) { return try_send(value); }
 
-    // A value, closed, or would_wait.
+    // Returns a value, closed, or would_wait.
     received<T> try_receive() {
         place value;
         sending* from = nullptr;
@@ -236,7 +236,7 @@ public:
         return how == awaited::done ? received<T>(value.take()) : received<T>(how);
     }
 
-    // Ends all waits, as `closed`. False: it was closed before.
+    // Ends all waits with `closed`. False: it was closed before.
     bool close() {
         taken_waiters<Sync> ended;
         {
@@ -262,7 +262,8 @@ private:
     using other_of = std::conditional_t<std::is_same_v<Waiter, sending>, receiving, sending>;
     using inside_it = typename brief_lock<Sync>::held;
 
-    // With the lock held. If it answers would_wait, nothing has changed. The caller finishes `to` after the unlock.
+    // Precondition: the lock is held. If it returns would_wait, nothing has changed. The caller must finish `to` after
+    // the unlock.
     [[gnu::always_inline]] awaited put(T& value, receiving*& to) {
         if (closed_.read()) return awaited::closed;
         to = receivers_.take_first_that_wins();
@@ -276,7 +277,7 @@ private:
         return awaited::done;
     }
 
-    // Likewise. The oldest waiting sender lays its value into the room that was made.
+    // As put, for a receive. The oldest waiting sender then puts its value into the room that became free.
     [[gnu::always_inline]] awaited get(place& into, sending*& from) {
         if (const std::size_t there = size(); there != 0) {
             into.take_from(ring_[first_.read()]);
@@ -292,7 +293,7 @@ private:
         return awaited::done;
     }
 
-    // Not inlined: g++ would warn of a value that may not be there.
+    // Not inlined: g++ would warn that the value may be uninitialised.
     [[gnu::noinline]] awaited get_inside(place& into, sending*& from) {
         const inside_it inside(lock_);
         return get(into, from);
@@ -308,7 +309,7 @@ private:
     [[gnu::always_inline]] awaited attempt(sending& w, receiving*& to) { return put(*w.value_, to); }
     [[gnu::always_inline]] awaited attempt(receiving& w, sending*& from) { return get(w.value_, from); }
 
-    // True: it has ended. False: it would have to wait.
+    // True: the await has ended. False: it would have to wait.
     template <class Waiter>
     [[gnu::always_inline]] bool settle(Waiter& w) {
         other_of<Waiter>* served = nullptr;
@@ -321,7 +322,7 @@ private:
         ends(w, how, served);
         return true;
     }
-    // True: it waits, and no longer belongs to this thread. False: it has ended.
+    // True: it waits, and no longer belongs to this thread. False: the await has ended.
     template <class Waiter>
     bool joins(Waiter& w, wait_list<Waiter>& list, stop_hooks<Sync>* stops) {
         other_of<Waiter>* served = nullptr;
@@ -341,8 +342,8 @@ private:
         ends(w, how, served);
         return false;
     }
-    // As an arm of a select. It takes the claim before the value, so a select that another arm has won takes no value.
-    // No arm sends, so a waiting sender needs no claim of its own.
+    // For an arm of a select. It takes the claim before the value, so a select that another arm has won takes no value.
+    // Arms never send, so a waiting sender needs no claim.
     joined joins_with_claim(receiving& w, claim<Sync>& by) {
         sending* served = nullptr;
         awaited how;
@@ -361,12 +362,12 @@ private:
     }
     template <class Waiter>
     [[gnu::always_inline]] static void ends(Waiter& w, awaited how, other_of<Waiter>* served) {
-        if (how != awaited::done) w.how.write(how);  // it begins as that
+        if (how != awaited::done) w.how.write(how);  // `how` is `done` from the start
         if (served != nullptr) served->finish();
     }
 
-    // await_ready asks these first, without the lock, so that a coroutine that must wait takes the lock once. joins()
-    // sees what comes in between.
+    // await_ready asks these first, without the lock, so that a coroutine that must wait takes the lock only once.
+    // joins() sees values that come in between.
     [[gnu::always_inline]] bool looks_empty() const { return size() == 0; }
     [[gnu::always_inline]] bool looks_full() const { return size() == capacity_; }
 
@@ -393,10 +394,10 @@ private:
         return list.take(w);
     }
 
-    // The members that each pass touches come first, on one line of 64 bytes: two processors that take turns pass on
-    // that line alone.
+    // The members that each pass touches come first, on one line of 64 bytes: two processors that alternate exchange
+    // only that line.
     alignas(cache_line) mutable brief_lock<Sync> lock_;
-    // By lock_.
+    // Guarded by lock_.
     typename Sync::template cell<bool> closed_{false};
     typename Sync::template atomic<std::size_t> size_;
     typename Sync::template cell<std::size_t> first_{0}, vacant_{0};

@@ -1,18 +1,18 @@
-// claim: lets one of several waiters of a coroutine win. The first thread that takes the claim decides which.
+// claim: lets exactly one of several waiters of a coroutine win: the first that takes the claim.
 //
 //   if (by.take(w)) …                             // w's list has won: hand over, then w.finish()
 //
-// When to use it. For a wait in several lists at once (select.hpp), as the home of its waiters: before a structure
-// hands over to such a waiter it takes the claim, and it passes over a waiter that has lost (wait_list). When not: for
-// a wait in one list; there the structure's lock decides which thread takes the waiter out, at no further cost.
+// When to use it. For a wait in several lists at once (select.hpp), as the home of its waiters: a structure takes the
+// claim before it hands over to such a waiter, and skips a waiter that has lost (wait_list). When not: for a wait in
+// one list; there the structure's lock decides which thread takes the waiter out, without further cost.
 //
-// Threads.   take: any, with the lock of the structure in whose list the waiter lies, or for a waiter that lies in
-//            none.
+// Threads.   take: any thread that holds the lock of the list in which the waiter lies; for a waiter in no list any
+//            thread.
 // Progress.  Wait-free: one compare-exchange.
-// Lifetime.  That of the frame in which it lies. After its unlock a thread that has not won touches it no more.
+// Lifetime.  That of the frame in which it lies. A thread that has not won does not touch it after its unlock.
 //
-// Synchronisation. None by the word, which decides and publishes nothing: second_of_two brings what the winner did, and
-// the losers leave under their structures' locks.
+// Synchronisation. None through the word, which decides and publishes nothing: second_of_two publishes what the winner
+// did, and the losers leave under their structures' locks.
 //
 // Checked by model_check/coroutines/select_check.cpp.
 #pragma once
@@ -32,7 +32,7 @@ class waiter;
 enum class joined : std::uint8_t {
     waits,   // it is in the list
     served,  // it took the claim, and has what it wanted
-    lost     // another has taken the claim
+    lost     // another waiter has taken the claim
 };
 
 template <class Sync = real_sync>

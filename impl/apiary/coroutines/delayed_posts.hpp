@@ -1,11 +1,11 @@
-// delayed_posts: a timer service (timer_service.hpp) on a scheduler's own clock and post_delayed, whose handle cancels.
-// It bridges to a hive and includes none.
+// delayed_posts: a timer service (timer_service.hpp) built from a scheduler's clock and its post_delayed, whose handle
+// cancels. It connects coroutines to a hive without including the hive's header.
 //
 //     delayed_posts timers(my_hive);
 //     … co_await sleep_for(timers, 5ms); …
 //
-// When to use it. For coroutines beside a hive: a worker that has other work, too, keeps the time. When not: if no hive
-// runs (timer_thread).
+// When to use it. For coroutines beside a hive: a worker that has other work, too, keeps the timers. When not: without
+// a hive (timer_thread).
 //
 // Threads.   all: any.
 // Lifetime.  The scheduler outlives it. The jobs end with the scheduler at the latest.

@@ -1,10 +1,10 @@
-// descriptor_service: what coroutines that wait for descriptors need, beside a clock: a thread that watches.
+// descriptor_service: what coroutines that wait for descriptors need beside a clock: a thread that watches descriptors.
 //
-//   there(t, job)      runs the job on the thread that watches, or drops it, as `at` does (timer_service.hpp). Jobs
-//                      run in the order of the calls.
-//   watch(s, what)     on that thread; event_source.hpp has the rules. It may throw std::bad_alloc and
+//   there(t, job)      runs the job on the watching thread, or drops it, as `at` does (timer_service.hpp). Jobs run
+//                      in the order of the calls.
+//   watch(s, what)     call it on the watching thread; event_source.hpp has the rules. It may throw std::bad_alloc and
 //                      std::system_error.
-//   unwatch(s)         on that thread. False: it was not watched, or its descriptor has been closed.
+//   unwatch(s)         likewise. False: the source was not watched, or its descriptor has been closed.
 //
 //   timer_thread     with a driver that watches, such as epoll_driver (timer_thread.hpp)
 //   one_worker       one IO worker of a hive (one_worker.hpp)

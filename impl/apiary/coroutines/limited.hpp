@@ -1,4 +1,4 @@
-// limited: a wait that ends at a time at the latest, and loses nothing: it is served, or it leaves.
+// limited: a wait that ends at a deadline at the latest, and loses nothing: it is either served or it leaves.
 //
 //     if (auto r = co_await c.receive_for(timers, 5ms)) use(*r.value);    // channel.hpp
 //     if (auto p = co_await s.acquire_for(timers, 5ms)) work();           // async_semaphore.hpp; `p` gives it back
@@ -8,27 +8,28 @@
 // and a sleep is no substitute: it loses what its loser was given.
 //
 // Why it loses nothing. The wait lies in its structure's list like any other, and the thread that takes it out under
-// the lock has won: the one that serves it, or the timer's, or the one that asks for a stop. So no further word
-// decides, and the code that serves knows nothing of limits.
+// the lock decides how it ends: the thread that serves it, the timer's, or one that requests a stop. So no other word
+// is needed to decide, and the serving code knows nothing of limits.
 //
-// Threads.   Those of the wait. The time comes on a thread of the service.
-// Progress.  That of the wait; one that must wait adds the service's at and cancel. If the coroutine was served while
-//            the timer's job runs on another thread, it waits until the job has returned: a pass of the structure's
-//            lock.
-// Result.    The wait's, or timed_out. cancelled: a stop was asked for, or the service ended.
-// Time.      As in sleeping.hpp: nanoseconds of the service's clock. A deadline that has passed, so also a delay of
-//            zero or less, gives one look and no wait. A delay beyond the clock's range is no limit.
-// Lifetime.  The structure and the service outlive it until its coroutine has gone on.
+// Threads.   As for the wait. The timer's job runs on a thread of the service.
+// Progress.  As for the wait; one that must wait adds the service's at and cancel. If the coroutine was served while
+//            the timer's job runs on another thread, it waits until the job has returned: for one pass through the
+//            structure's lock.
+// Result.    The wait's, or timed_out. cancelled: a stop was requested, or the service ended.
+// Time.      As in sleeping.hpp: nanoseconds of the service's clock. With a deadline that has passed, or a delay of
+//            zero or less, the wait is tried once and never suspends. A delay beyond the clock's range sets no limit.
+// Lifetime.  The structure and the service must live until the coroutine has gone on.
 // Errors.    The service's std::bad_alloc, unless the wait was served meanwhile. The wait has left its list then.
-// Destruction of a frame that waits: as awaiter.hpp says, and no thread runs the timer's job meanwhile.
+// Destroying a frame that waits: as awaiter.hpp says; besides, no thread may be running the timer's job.
 //
 // Invariants
-//   I1  The coroutine goes on after the thread that suspends it and after the one that took the wait out, whichever is
+//   I1  The coroutine goes on after both the thread that suspends it and the one that took the wait out, whichever is
 //       second. So `at` has returned when the timer is cancelled.
-//   I2  It leaves the awaiter when the timer's job has ended.
+//   I2  It leaves the awaiter only after the timer's job has ended.
 //
 // Synchronisation. The structure's lock; second_of_two; and
-//   S1  end_it: over_ store (release) -> end: acquire. The job's access to the frame comes before the frame goes on.
+//   S1  end_it: store over_ (release) -> end: load (acquire). The job's access to the frame comes before the frame goes
+//       on.
 //
 // Checked by model_check/coroutines/limited_check.cpp. Stressed by stress/coroutines/coroutines_stress.cpp. Tested by
 // limited_test.cpp.
@@ -45,9 +46,9 @@
 
 namespace apiary {
 
-// A timer in a frame, against the other ends of its Owner. The owner has
-//   bool time_ends(awaited why)    true: this ends the wait; `why` is timed_out, or cancelled if the service drops the
-//   job void goes_on()                 called after a true one
+// A timer in a frame. It competes with the other ends of its Owner's wait. The owner has
+//   bool time_ends(awaited why)    true: this ends the wait. `why`: timed_out; cancelled if the service dropped it
+//   void goes_on()                 called after time_ends has returned true
 template <timer_service Service, class Owner>
 class wait_limit : private job<typename Service::sync> {
     using sync = typename Service::sync;
@@ -60,7 +61,7 @@ public:
 
     bool has_come() const { return deadline_ns_ <= service_.now_ns(); }
 
-    // Once. If it throws, no timer is left.
+    // Call it once. If it throws, no timer is left.
     void begin() {
         over_.store(false, std::memory_order_relaxed);
         try {
@@ -70,7 +71,7 @@ public:
             throw;
         }
     }
-    // Called when begin has returned and the wait has been decided.
+    // Called after begin has returned and the end of the wait has been decided.
     void end() noexcept {
         if (over_.load(std::memory_order_acquire)) return;  // S1
         service_.cancel(timed_);
@@ -84,7 +85,7 @@ private:
         auto& mine = static_cast<wait_limit&>(self);
         Owner& owner = mine.owner_;
         const bool decides = owner.time_ends(how == job_end::run ? awaited::timed_out : awaited::cancelled);
-        mine.over_.store(true, std::memory_order_release);  // S1; unless it decides, it touches nothing from here on
+        mine.over_.store(true, std::memory_order_release);  // S1; unless it decides, it touches nothing after this
         if (decides) owner.goes_on();
         return true;
     }
@@ -98,7 +99,7 @@ private:
 
 // `Wait` is an awaiter that also has
 //   bool look()                 as await_ready, but never false if the wait can be served
-//   bool withdraw() noexcept    takes it out of its list; false: another thread did
+//   bool withdraw() noexcept    takes the wait out of its list; false: another thread did
 template <class Wait, timer_service Service>
 class [[nodiscard]] limited final : public awaiter<limited<Wait, Service>, typename Service::sync>,
                               private home<typename Service::sync> {
@@ -126,14 +127,14 @@ public:
         return wait_.await_resume();
     }
 
-    // For awaiter.
+    // For the base class awaiter.
     bool wait(stop_hooks<sync>* stops) {
         wait_.begin(this->by_way_of(*this));
         if (!wait_.wait(nullptr)) return false;
         try {
             limit_.begin();
         } catch (...) {
-            // The service may have dropped the job already, and the drop has taken the wait out then.
+            // The service may have dropped the job already; that drop has then taken the wait out.
             if (leaves(awaited::cancelled) || wait_.how.read() == awaited::cancelled) throw;
         }
         if (!this->listens(stops)) cancel();

@@ -134,6 +134,41 @@ TEST_F(limits, no_delay_is_one_look) {
     EXPECT_EQ(l.back(), "timed out");
     EXPECT_TRUE(no_timer());
 }
+// The second wait begins at 9, and has what is left.
+TEST_F(limits, one_deadline_holds_for_several_waits) {
+    ints c(1);
+    async_mutex<> m;
+    const auto held = m.try_lock();
+    enum class second { receives, locks, selects };
+    const auto waits = [&](coroutine_place<>, second what) -> plain_coroutine<> {
+        const std::int64_t deadline = 10;
+        const auto first = co_await c.receive_until(timers, deadline);
+        l.push_back(told(first));
+        if (what == second::receives) {
+            const auto r = co_await c.receive_until(timers, deadline);
+            l.push_back(told(r));
+        } else if (what == second::locks) {
+            auto r = co_await m.lock_until(timers, deadline);
+            l.push_back(told(r.how));
+        } else {
+            auto r = co_await select(c.receive(), apiary::at_time(timers, deadline));
+            l.push_back(r.index() == 1 ? told(std::get<1>(r)) : "received");
+        }
+    };
+    for (const second what : {second::receives, second::locks, second::selects}) {
+        timers.clock().set(0);
+        waits(here(), what);
+        timers.clock().set(9);
+        EXPECT_EQ(c.try_send(7), awaited::done);
+        home.run_all();
+        EXPECT_EQ(l.back(), "got 7");
+        time_is(10);
+        EXPECT_EQ(l.back(), what == second::selects ? "done" : "timed out");
+    }
+    EXPECT_TRUE(held);
+    EXPECT_EQ(l.size(), 6U);
+    EXPECT_TRUE(no_timer());
+}
 TEST_F(limits, a_delay_beyond_the_clock_is_no_limit) {
     ints c(1);
     timers.clock().set(5);

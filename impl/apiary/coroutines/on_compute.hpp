@@ -2,17 +2,18 @@
 //
 //     const std::string digest = co_await on_compute(h, [&] { return sha256(file); });  // a hive with compute workers
 //
-// When to use it. For a call that takes long or blocks, so that the coroutine's own workers go on. When not: for work
-// that another coroutine of the same pool can do (when_all).
+// When to use it. For a call that takes long or blocks, so that the coroutine's own workers stay free. When not: for
+// work that another coroutine of the same pool can do (when_all).
 //
 // Threads.   The callable runs on a compute worker; the coroutine goes on where its home brings it.
-// Result.    The callable's result, by value, or its exception. wait_cancelled: the callable has not run, since a stop
-//            was asked for before its turn, or the scheduler refused or dropped it. A callable that has begun runs to
-//            its end.
-// Errors.    An exception of the scheduler's post, std::bad_alloc say, leaves the await, and the callable does not run.
-// Lifetime.  The callable and its result lie in the frame. A frame must not be destroyed while it waits: that ends the
-//            program. Its home may drop it once the computation is over. The scheduler outlives the pool: a worker of
-//            the pool may still be in its post when the task has run and the coroutine has gone on elsewhere.
+// Result.    The callable's result, by value, or its exception. wait_cancelled: the callable has not run, because a
+//            stop was requested before its turn, or because the scheduler refused or dropped it. A callable that has
+//            begun runs to its end.
+// Errors.    If the scheduler's post throws (std::bad_alloc, for example), the exception leaves the await, and the
+//            callable does not run.
+// Lifetime.  The callable and its result lie in the frame. Destroying a frame that waits ends the program; its home may
+//            drop it once the computation is over. The scheduler outlives the pool: a worker of the pool may still be
+//            inside its post when the task has run and the coroutine has gone on elsewhere.
 //
 // Synchronisation. The scheduler's, for its task; second_of_two for the coroutine. asked_ needs no order: it decides
 // only whether the callable runs.
@@ -69,9 +70,9 @@ public:
         if constexpr (!std::is_void_v<result>) return std::move(*value_);
     }
 
-    // For awaiter.
+    // For the base class awaiter.
     bool wait(stop_hooks<Sync>* stops) {
-        (void)scheduler_.post_compute(call(*this));  // a refused call is destroyed, and that ends the await
+        (void)scheduler_.post_compute(call(*this));  // if it is refused, its destructor ends the await
         if (!this->listens(stops)) cancel();
         return this->stays_suspended(suspended_and_over_);
     }
@@ -98,7 +99,7 @@ private:
 
     Scheduler& scheduler_;
     F callable_;
-    // The compute worker writes them; the coroutine reads them when it has gone on. `how`, a cell, is written after
+    // The compute worker writes these; the coroutine reads them when it has gone on. `how`, a cell, is written after
     // both and read before both.
     std::optional<std::conditional_t<std::is_void_v<result>, std::monostate, result>> value_;
     typename Sync::template cell<std::exception_ptr> error_{nullptr};

@@ -1,12 +1,11 @@
-// one_worker: a descriptor service (descriptor_service.hpp) on one IO worker of a hive, which watches. It bridges to a
-// hive and includes none.
+// one_worker: a descriptor service (descriptor_service.hpp) on one IO worker of a hive, which watches the descriptors.
+// It connects coroutines to a hive without including the hive's header.
 //
 //     one_worker here(my_hive, 0);
 //     byte_stream s(here, accepted);
 //
-// When to use it. For the sockets of coroutines on a hive: one for each IO worker, and the sockets shared out among
-// them.
-// When not: if no hive runs (timer_thread).
+// When to use it. For the sockets of coroutines on a hive: one service for each IO worker, with the sockets divided
+// among them. When not: without a hive (timer_thread).
 //
 // Threads.   there, at, cancel, now_ns: any. watch, unwatch: tasks of the worker.
 // Lifetime.  The scheduler outlives it. It outlives the streams, and the run of the hive: messages may be under way.
@@ -25,7 +24,7 @@ template <class Scheduler, class Sync = real_sync>
 class one_worker : public delayed_posts<Scheduler, Sync> {
     using base = delayed_posts<Scheduler, Sync>;
 
-    // A worker that is detached hands over what was posted to it, and another worker must not watch in its place.
+    // A worker that is detached hands over what was posted to it; another worker must not watch in its place.
     class there_alone {
     public:
         there_alone(job<Sync>& what, const one_worker& where) : due_(what), where_(where) {}
@@ -34,7 +33,7 @@ class one_worker : public delayed_posts<Scheduler, Sync> {
         }
 
     private:
-        typename base::due due_;  // its end drops the job, unless it ran
+        typename base::due due_;  // its destructor drops the job unless it ran
         const one_worker& where_;
     };
 

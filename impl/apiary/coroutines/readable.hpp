@@ -10,14 +10,15 @@
 // watching thread and back, and costs two calls of the kernel besides.
 //
 // Threads.   The service's thread brings the coroutine back; it goes on where its home says.
-// Duplex.    One coroutine may wait to read while another one waits to write the same descriptor.
+// Duplex.    One coroutine may wait to read while another one waits to write to the same descriptor.
 // Result.    done: ready, hung up or with an error; the next read or write tells. closed: it cannot be watched: no
 //            descriptor, a regular file, no memory in the kernel, or another coroutine waits here for the same of it.
 //            cancelled: a stop was asked for, or the service ended.
 // Errors.    The service's std::bad_alloc leaves the await, and nothing is watched.
 // Lifetime.  A frame must not be destroyed while it waits for a descriptor: that ends the program. Cancel it instead. A
 //            cancel that finds no memory for its message ends the program, too.
-// Closing.   Cancel, then close (event_source.hpp describes what epoll makes of the other order).
+// Closing.   Cancel, then close. A wait whose descriptor other code has closed goes on until a cancel, until the number
+//            is watched for another wait, or until the service ends; in the last two cases it is closed.
 //
 // Invariants
 //   I1  The service's thread watches the source, between `start_` and `off`; off comes once.
@@ -60,7 +61,7 @@ public:
     bool await_ready() const { return false; }
     awaited await_resume() { return this->resumed(); }
 
-    // For awaiter.
+    // For the base class awaiter.
     bool wait(stop_hooks<sync>* stops) {
         service_.there(start_.timed, start_);
         if (!this->listens(stops)) cancel();
@@ -136,7 +137,7 @@ private:
 
     Service& service_;
     const interest what_;
-    typename sync::template cell<bool> watched_{false};  // the service's thread
+    typename sync::template cell<bool> watched_{false};  // only for the service's thread
     source source_;
     step start_, stop_;
     typename sync::template atomic<bool> claimed_;

@@ -6,11 +6,13 @@
 
 #include <gtest/gtest.h>
 
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <thread>
 
@@ -78,6 +80,10 @@ plain_coroutine<> waits(coroutine_place<>, world& w, int fd, told& t) {
     const awaited how = co_await readable(w, fd);
     t.add(how);
 }
+plain_coroutine<> waits_to_write(coroutine_place<>, world& w, int fd, told& t) {
+    const awaited how = co_await writable(w, fd);
+    t.add(how);
+}
 
 TEST(readable, goes_on_when_there_is_something_to_read) {
     resume_here<> home;
@@ -140,9 +146,53 @@ TEST(readable, says_what_cannot_be_watched) {
     EXPECT_EQ(t.cancelled, 1) << "the first, by the end of the service";
 }
 
-plain_coroutine<> waits_to_write(coroutine_place<>, world& w, int fd, told& t) {
-    const awaited how = co_await writable(w, fd);
-    t.add(how);
+// The system does not say that a descriptor was closed.
+TEST(readable, whose_descriptor_others_close_waits_until_a_cancel_or_the_end_of_the_service) {
+    resume_here<> home;
+    apiary::stop_hooks<> stop;
+    told left, stopped, after;
+    {
+        two_ends s, of_stopped;
+        running_world r;
+        waits({home}, r.w, s.ends[0], left);
+        waits({home, &stop}, r.w, of_stopped.ends[0], stopped);
+        waits_to_write({home}, r.w, s.ends[1], after);
+        wait_for(after.done, 1);  // by now the service watches all three
+        for (two_ends* one : {&s, &of_stopped}) {
+            EXPECT_EQ(::close(one->ends[0]), 0);
+            one->ends[0] = -1;
+        }
+        stop.ask();
+        wait_for(stopped.cancelled, 1);
+        EXPECT_EQ(left.done + left.cancelled + left.closed, 0);
+    }
+    EXPECT_EQ(left.closed, 1);
+}
+
+TEST(readable, a_peer_that_resets_is_ready_and_the_next_read_says_so) {
+    resume_here<> home;
+    told t;
+    sockaddr_in a{};
+    a.sin_family = AF_INET;
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof a;
+    auto* const name = reinterpret_cast<sockaddr*>(&a);
+    const int listening = ::socket(AF_INET, SOCK_STREAM, 0), peer = ::socket(AF_INET, SOCK_STREAM, 0);
+    ASSERT_EQ(::bind(listening, name, size), 0);
+    ASSERT_EQ(::listen(listening, 1), 0);
+    ASSERT_EQ(::getsockname(listening, name, &size), 0);
+    ASSERT_EQ(::connect(peer, name, size), 0);
+    const int fd = ::accept(listening, nullptr, nullptr);
+    running_world r;
+    waits({home}, r.w, fd, t);
+    const linger at_once{1, 0};
+    EXPECT_EQ(::setsockopt(peer, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
+    ::close(peer);
+    wait_for(t.done, 1);
+    char c;
+    EXPECT_EQ(::recv(fd, &c, 1, 0), -1);
+    EXPECT_EQ(errno, ECONNRESET);
+    for (const int one : {fd, listening}) ::close(one);
 }
 
 // Full duplex: the reader waits while the writer's wait begins and ends, and the other way round.

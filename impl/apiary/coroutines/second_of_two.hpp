@@ -1,14 +1,14 @@
-// second_of_two: two threads come once each, in any order, and the second is told.
+// second_of_two: two threads arrive once each, in any order, and the second one is told so.
 //
-//   if (both.second()) …                          // the other has come, and what it did is seen here
+//   if (both.second()) …                          // the other has arrived, and everything it did is visible here
 //
-// When to use it. If two threads must leave a frame before it goes. If a service that knows nothing of the frame ends
-// an await: the second of the thread that suspends and the one that ends the wait lets the coroutine go on, so the
-// service may end the wait before the coroutine is suspended. When not: if a lock publishes the waiter (waiter.hpp).
+// When to use it. If two threads must leave a frame before it goes. Also if a service that knows nothing of the frame
+// ends an await: the second of the suspending thread and the ending thread resumes the coroutine, so the service may
+// end the wait before the coroutine is suspended. When not: if a lock publishes the waiter (waiter.hpp).
 //
 // Threads.   second: any two, once each.
 // Progress.  Wait-free: one fetch_add.
-// Lifetime.  The first touches it no more: the frame may have ended.
+// Lifetime.  The first thread must not touch it afterwards: the frame may be gone.
 //
 // Synchronisation
 //   S1  second: fetch_add (release) -> the second one: the same word (acquire).

@@ -1,4 +1,4 @@
-// select: the first of several waits. The others leave their lists and take nothing.
+// select: waits for the first of several waits. The others leave their lists and take nothing.
 //
 //     auto r = co_await select(a.receive(), b.receive(), stopped.wait(), after(timers, 50ms));
 //     switch (r.index()) {                                        // of the arguments: a std::variant of their results
@@ -12,27 +12,29 @@
 // coroutines compute (when_any).
 //
 // Threads.   Those of the arms.
-// Progress.  A pass of each arm's lock to join it, and one to leave it. An arm that is served while the select looks at
-//            its arms costs no more. A thread that serves passes over the arms of a select that another arm has won.
-// Order.     If several arms can be served at once, the first of the arguments is. So an arm that always can starves
-//            those after it: put rare arms before frequent ones, and take a closed channel out. Otherwise the arm that
-//            is served first.
-// Result.    A std::variant of the results of each arm's own await, by index, and last no_arm: a stop was asked for.
-//            `after` gives done, or cancelled if the service ended.
-// No arms.   A send is none: two selects that meet at a channel without room would each have to claim the other. A
-//            select takes its arms' awaitables by reference: await it where it stands. A named one does not compile.
-// Lifetime.  Whatever its arms name outlives it until its coroutine has gone on, the losing arms' structures too.
+// Progress.  One pass through each arm's lock to join its list, and one to leave it. If an arm can be served while the
+//            select goes through its arms, there is no further cost. A thread that serves skips the arms of a select
+//            that another arm has won.
+// Order.     If several arms can be served at once, the first in the order of the arguments is. So an arm that can
+//            always be served starves those after it: put rare arms before frequent ones, and remove a closed channel.
+//            Otherwise the arm that is served first wins.
+// Result.    A std::variant with, for each arm, the result of that arm's own await, and as its last alternative no_arm:
+//            a stop was requested. `after` gives done, or cancelled if the service ended.
+// No arms.   A send cannot be an arm: two selects that meet at a channel without room would each have to claim the
+//            other. A select holds references to its arms' awaitables: await it immediately. A named one does not
+//            compile.
+// Lifetime.  All that the arms name must live until the coroutine has gone on, the losing arms' structures included.
 // Errors.    The timer service's std::bad_alloc, unless an arm was served meanwhile. The select has left all lists
 //            then.
-// Destruction of a frame that waits: as awaiter.hpp says. If a frame is dropped after its hand-over, it gives back its
-//            permit or lock; a received value goes with it.
+// Destroying a frame that waits: as awaiter.hpp says. If a frame is dropped after its hand-over, it gives back its
+// permit or lock; a received value is destroyed with it.
 //
 // Invariants
-//   I1  One thread ends the wait: the one that took the claim, which has served an arm, or a time's, or a stop's.
-//   I2  The coroutine goes on after that thread and after the one that suspends it. It leaves each list first: a thread
-//       that finds an arm still listed touches it under the list's lock alone, and finds the claim taken.
+//   I1  One thread ends the wait: the one that took the claim, for an arm that it serves, for a timer, or for a stop.
+//   I2  The coroutine goes on after both that thread and the one that suspends it. First it leaves each list: a thread
+//       that finds an arm still listed touches it only under the list's lock, and finds the claim taken.
 //
-// Synchronisation. The arms' locks; second_of_two between the thread that suspends and the one that took the claim.
+// Synchronisation. The arms' locks; second_of_two between the suspending thread and the one that took the claim.
 //
 // Checked by model_check/coroutines/select_check.cpp. Stressed by stress/coroutines/coroutines_stress.cpp. Tested by
 // limited_test.cpp. R. Griesemer et al., Go's runtime/select.go, has the claim (selectDone), and locks all channels at
@@ -61,7 +63,7 @@ namespace apiary {
 // The last alternative of the result: a stop ended the wait.
 struct no_arm {};
 
-// A time, as an arm.
+// A deadline as an arm.
 template <timer_service Service>
 class [[nodiscard]] timed_arm : public waiter<typename Service::sync> {
     using sync_policy = typename Service::sync;
@@ -121,7 +123,7 @@ concept select_arm = std::derived_from<A, waiter<Sync>> && requires(A& a, claim<
 
 namespace detail {
 
-// A reference to an awaiter, or the awaiter that a call such as channel's receive makes, here.
+// A reference to an awaiter; or, for a call such as channel's receive, the awaiter that it makes, stored here.
 template <class Awaitable>
 struct arm_place {
     Awaitable& it;
@@ -164,7 +166,7 @@ public:
         return result_from<0>();
     }
 
-    // For awaiter.
+    // For the base class awaiter.
     bool wait(stop_hooks<Sync>* stops) {
         const waiter<Sync>* joining = nullptr;
         try {
@@ -179,7 +181,7 @@ public:
             });
             if (last == joined::served) return false;
         } catch (...) {
-            // The service may have dropped the job already, and the drop has taken the claim then.
+            // The service may have dropped the job already; that drop has then taken the claim.
             if (this->take(*this) || this->winner() == joining) {
                 settle();
                 throw;
@@ -194,14 +196,14 @@ public:
     }
 
 private:
-    // Calls f for each arm until it answers true. Whether it did.
+    // Calls f for each arm until f returns true. Returns whether it did.
     template <class F>
     bool any(F f) {
         return std::apply([&f](auto&... place) { return (f(place.it) || ...); }, arms_);
     }
     bool won(const waiter<Sync>& arm) const { return this->winner() == &arm; }
 
-    // I2. It takes the claim first: if no arm has it, the frame goes, and nothing may bring it back meanwhile.
+    // I2. First takes the claim: if no arm has it, the frame is being destroyed, and nothing may resume it meanwhile.
     void settle() noexcept {
         (void)this->take(*this);
         std::size_t left = joined_.read();
@@ -229,7 +231,7 @@ private:
     }
 
     std::tuple<arm_place<Awaitable>...> arms_;
-    typename Sync::template cell<std::size_t> joined_{0};  // of the first arms; counted by the thread that suspends
+    typename Sync::template cell<std::size_t> joined_{0};  // arms that have joined; counted by the suspending thread
     second_of_two<Sync> suspended_and_over_;
 };
 

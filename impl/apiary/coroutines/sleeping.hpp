@@ -7,13 +7,14 @@
 // (limited.hpp, select.hpp; for an await without one, a timer asks its stop token).
 //
 // Threads.   A thread of the service brings the coroutine back; it goes on where its home says.
-// Result.    done: the deadline has passed, and not before. cancelled: a stop was asked for, or the service ended.
-// Time.      Deadlines are nanoseconds of the service's clock. A deadline in the past, and a delay of zero or less, do
-//            not suspend. A delay beyond the clock's range ends by a cancel alone.
+// Result.    done: the deadline has passed; it never comes earlier. cancelled: a stop was requested, or the service
+//            ended.
+// Time.      Deadlines are nanoseconds of the service's clock. With a deadline in the past, or a delay of zero or less,
+//            the coroutine does not suspend. With a delay beyond the clock's range, only a cancel ends the wait.
 // Errors.    The service's std::bad_alloc leaves the await.
 //
 // Invariants
-//   I1  The service ends the job once, run or dropped; that ends the await, once.
+//   I1  The service ends the job once, by a run or a drop, and that ends the await once.
 //
 // Synchronisation. The service's, for its job; second_of_two for the coroutine: the service may end the job before the
 // coroutine is suspended.
@@ -69,7 +70,7 @@ private:
     Service& service_;
     const std::int64_t deadline_ns_;
     typename Service::timed timed_;
-    typename sync::template cell<bool> forgotten_{false};  // true: its frame goes
+    typename sync::template cell<bool> forgotten_{false};  // true: its frame is being destroyed
     second_of_two<sync> suspended_and_over_;
 };
 

@@ -1,31 +1,31 @@
-// stop_hooks: the waits that end when a stop is asked for.
+// stop_hooks: a list of the waits that end when a stop is requested.
 //
-//   if (!hooks.add(h, &cancel_it)) …              // a stop was asked for before: nothing will call
-//   hooks.remove(h);                              // after it nothing calls, nor is a call under way
-//   hooks.ask();                                  // calls each once
+//   if (!hooks.add(h, &cancel_it)) …              // a stop was requested before: nothing will call h
+//   hooks.remove(h);                              // after it nothing calls h, and no call of h is under way
+//   hooks.ask();                                  // calls each hook once
 //
-// When to use it. For awaits, by their awaiter (awaiter.hpp): one for each thread that runs coroutines, so that threads
-// seldom meet at it. When not: for anything else that a stop ends; std::stop_callback keeps its source alive, and this
-// does not.
+// When to use it. For awaits, through their awaiter (awaiter.hpp): one list for each thread that runs coroutines, so
+// that threads seldom meet at it. When not: for anything else that a stop ends; use std::stop_callback, which keeps its
+// source alive, as this does not.
 //
-// Why not std::stop_callback for each await: in libstdc++ 12 one costs six locked instructions from its making to its
-// end (two for the count of its source's owners), and this costs two.
+// Why not std::stop_callback for each await: in libstdc++ 12 one costs six locked instructions from construction to
+// destruction (two of them count its source's owners); a hook costs two.
 //
 // Threads.   all: any. remove: once for each add that was true.
 // Progress.  add, remove: a brief_lock, held for a few steps. remove waits for a call of its hook that is under way on
-//            another thread, and not for one further down its own stack: a coroutine that a call lets go on may go on
+//            another thread, but not for one further down its own stack: a coroutine that a call lets go on may go on
 //            inside that call.
-// Order.     Calls are made one at a time, without the lock, in the order of the adds.
-// Lifetime.  It outlives the removes of all hooks that were added, and the return of ask: so no call may destroy it.
-// Bad input. The second ask answers false at once; the calls may still be under way.
+// Order.     Hooks are called one at a time, without the lock, in the order of the adds.
+// Lifetime.  It must live until all added hooks are removed and ask has returned, so no call may destroy it.
+// Bad input. A second ask returns false at once; the calls of the first may still be under way.
 //
 // Invariants
-//   I1  A hook is called once at most: the thread that asks takes it off the list, with the lock.
-//   I2  After the first ask nothing is added.
+//   I1  A hook is called at most once: the asking thread takes it off the list under the lock.
+//   I2  After the first ask no hook is added.
 //
 // Synchronisation. The lock; and
-//   S1  ask, after a call: store (release) to running_, none or the next -> remove: acquire. What the call did to the
-//       frame comes before the frame goes on.
+//   S1  ask, after a call: store null or the next hook to running_ (release) -> remove: load (acquire). What the call
+//       did to the frame comes before the frame goes on.
 //
 // Checked by model_check/coroutines/stop_hooks_check.cpp and waiter_check.cpp. N. Josuttis et al., P0660R10, 2019, has
 // the rules of std::stop_callback, which these are.
@@ -44,7 +44,7 @@ namespace apiary {
 template <class Sync>
 class stop_hooks;
 
-// Each await has one, and writes it only if it waits: so it begins without a value.
+// Each await has one, and writes it only if it waits; so it has no value at first.
 template <class Sync = real_sync>
 class stop_hook {
 public:
@@ -54,7 +54,7 @@ public:
     stop_hook(const stop_hook&) = delete;
     stop_hook& operator=(const stop_hook&) = delete;
 
-    // For lists.
+    // The links of linked_list.
     typename Sync::template cell<stop_hook*> before, behind;
 
 private:
@@ -74,7 +74,7 @@ public:
     stop_hooks(const stop_hooks&) = delete;
     stop_hooks& operator=(const stop_hooks&) = delete;
 
-    // False: a stop was asked for before.
+    // False: a stop was requested before, and the hook is not added.
     [[nodiscard]] bool add(hook& h, typename hook::call c) {
         h.call_.write(c);
         h.of_.write(this);
@@ -85,10 +85,10 @@ public:
         return true;
     }
 
-    // From the hooks to which it was added.
+    // Removes it from the stop_hooks to which it was added.
     static void remove(hook& h) { h.of_.read()->take_out(h); }
 
-    // False: another call asked before.
+    // False: another call has asked before.
     bool ask() {
         hook* next;
         {
@@ -110,7 +110,7 @@ public:
     }
 
 private:
-    // On the stack of a thread that asks.
+    // Lies on the stack of a thread that asks.
     struct asking {
         stop_hooks* of;
         asking* outer;
@@ -124,14 +124,14 @@ private:
                 return;
             }
         }
-        // A call that this thread's own ask made is over, or is further down this very stack.
+        // If this thread itself asks, the call has returned, or is further down this very stack.
         for (const asking* a = Sync::template current<asking>(); a != nullptr; a = a->outer)
             if (a->of == this) return;
         if (running_.load(std::memory_order_acquire) != &h) return;  // S1
         Sync::reach("stop_hooks.waited_for_the_call");
         Sync::spin_until(running_, [&h](hook* r) { return r != &h; });  // S1
     }
-    // With the lock held. The hook counts as running from here on.
+    // Precondition: the lock is held. The hook counts as running from here on.
     hook* take_first() {
         hook* const first = all_.front();
         if (first == nullptr) return nullptr;
@@ -143,7 +143,7 @@ private:
 
     brief_lock<Sync> lock_;
     typename Sync::template atomic<hook*> running_;
-    // By lock_.
+    // Guarded by lock_.
     typename Sync::template cell<bool> asked_{false};
     linked_list<hook> all_;
 };
@@ -162,7 +162,7 @@ public:
 
 private:
     stop_hooks<Sync> hooks_;
-    std::stop_callback<asks> at_stop_;  // the first to go
+    std::stop_callback<asks> at_stop_;  // declared last: destroyed first
 };
 
 }  // namespace apiary

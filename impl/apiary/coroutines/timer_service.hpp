@@ -1,14 +1,13 @@
-// timer_service: what sleeping coroutines need of a clock and a thread, as a seam.
+// timer_service: the clock and the timers that sleeping coroutines need, as a concept.
 //
 //   now_ns()               the clock of its deadlines.
 //   at(deadline, t, job)   runs the job on a thread of the service when the deadline has come. `t` is the service's
-//   record
-//                          of it, and lies in the caller's frame. The job is run or dropped, once, and `t` is not
-//                          touched from then on. It is dropped if it is cancelled, if the service ends before, and at
-//                          once if the service has ended. Throws std::bad_alloc; the job may then be dropped or not.
-//   cancel(t)              drops the job unless it has been run or dropped. From any thread, once `at` has returned;
-//   while
-//                          `t` lives it may come after the job's end.
+//                          record of the job, and lies in the caller's frame. The job is run or dropped, once; after
+//                          that the service does not touch `t`. The job is dropped if it is cancelled, if the service
+//                          ends first, and at once if the service has ended already. Throws std::bad_alloc; the job
+//                          may have been dropped or not.
+//   cancel(t)              drops the job unless it has been run or dropped. Any thread may call it once `at` has
+//                          returned, also after the job's end, as long as `t` lives.
 //
 //   timer_thread     on a timer heap, with a thread of its own (timer_thread.hpp)
 //   delayed_posts    on a scheduler's post_delayed (delayed_posts.hpp)

@@ -1,4 +1,4 @@
-// timer_thread: a timer service (timer_service.hpp) on a timer heap, whose jobs one thread runs.
+// timer_thread: a timer service (timer_service.hpp) on a timer heap. One thread runs its jobs.
 //
 //     timer_thread<> timers;
 //     std::thread t([&] { timers.run(); });
@@ -15,15 +15,14 @@
 // Progress.  A mutex, held for O(log n) steps and never while a job runs. at wakes the thread if its deadline is the
 //            earliest.
 // Order.     By deadline; equal deadlines in the order of the calls.
-// Bad input. A job whose deadline has passed runs on the thread at once. at drops its job after a stop. A second stop
-//            changes nothing. If it is destroyed with timers in it, stopped or not, they are dropped, and the
-//            sources that are watched are told.
+// Bad input. A job whose deadline has passed runs on the thread at once. After a stop, at drops its job. A second stop
+//            changes nothing. A timer_thread that is destroyed with timers in it, stopped or not, drops them, and tells
+//            the sources that it watches.
 //
 // Invariants
-//   I1  A timer is in the heap, or the thread that took it out ends its job: the one that runs, or the one that
-//       cancels.
-//   I2  A thread that adds the earliest deadline, or stops, wakes the running thread after that; the driver keeps a
-//       wake that comes before its wait.
+//   I1  A timer is in the heap, or the thread that took it out ends its job: the running thread, or one that cancels.
+//   I2  A thread that adds the earliest deadline, or stops, then wakes the running thread; the driver keeps a wake that
+//       comes before its wait.
 //
 // Synchronisation. The mutex; the driver's wake (driver.hpp) only causes a look at the heap.
 //
@@ -46,7 +45,7 @@ class timer_thread {
 public:
     using sync = Sync;
     struct timed {
-        std::int64_t deadline_ns = 0;  // all by mutex_
+        std::int64_t deadline_ns = 0;  // all guarded by mutex_
         timer_handle handle;
         typename Sync::template cell<job<Sync>*> what{nullptr};
     };
@@ -88,7 +87,7 @@ public:
             Sync::reach("timer_thread.cancelled_too_late");
     }
 
-    // For a driver that watches descriptors.
+    // Only if the driver watches descriptors.
     void there(timed& t, job<Sync>& what) { at(0, t, what); }
     [[nodiscard]] watch_result watch(event_source& s, interest what) { return driver_.watch(s, what); }
     bool unwatch(event_source& s) { return driver_.unwatch(s); }
@@ -102,7 +101,7 @@ public:
         end_everything();
     }
 
-    // What run does between its waits: runs the jobs that are due, and returns when to look again; `ended`: never.
+    // One turn of run between two waits: runs the jobs that are due, and returns when to look again, or `ended`.
     static constexpr std::int64_t ended = -1;
     std::int64_t run_due() {
         std::int64_t next;
@@ -119,7 +118,7 @@ public:
     }
 
 private:
-    // The next job that is due; null: none is, and `next` says when to look again.
+    // Takes the next job that is due. Null if none is; `next` is then the time at which to look again.
     job<Sync>* take(std::int64_t& next) {
         const std::int64_t now = clock_.now_ns();
         const typename Sync::lock held(mutex_);
@@ -150,8 +149,8 @@ private:
     [[no_unique_address]] Clock clock_;
     Driver driver_;
     typename Sync::mutex mutex_;
-    timer_heap<timed, Sync> heap_;                       // by mutex_
-    typename Sync::template cell<bool> stopped_{false};  // by mutex_
+    timer_heap<timed, Sync> heap_;                       // guarded by mutex_
+    typename Sync::template cell<bool> stopped_{false};  // guarded by mutex_
 };
 
 }  // namespace apiary

@@ -1,13 +1,13 @@
-// value_place: room for one value. Its user knows whether the value is there.
+// value_place: storage for one value. Its user must know whether the value is there.
 //
-// When to use it. For a value that is taken once, if something else tells whether it is there. When not: otherwise;
-// std::optional tells by itself.
+// When to use it. For a value that is taken once, if something else records whether it is there. When not: otherwise;
+// use std::optional.
 //
-// Why not std::optional: g++ 12 makes one on the stack and copies it by whole words. A load of a word waits for the two
-// stores, or the byte store, that wrote it; that was half of the price of a value through a channel.
+// Why not std::optional: g++ 12 makes one on the stack and copies it by whole words. Such a load must wait for the two
+// stores, or the byte store, that wrote the word; that was half of the price of passing a value through a channel.
 //
-// Threads.   One at a time, and the engines see two that meet.
-// Lifetime.  A place has no value when it ends: its user takes or drops the value before.
+// Threads.   One at a time; the checking engines see two that meet.
+// Lifetime.  It must be empty when it is destroyed: its user takes or drops the value before.
 //
 // Checked by model_check/coroutines/channel_check.cpp. Tested by channel_test.cpp.
 #pragma once

@@ -1,4 +1,4 @@
-// worker_driver: what a worker blocks in, as a concept.
+// worker_driver: the concept of the object in which a worker blocks.
 //
 //   wait(deadline_ns)   Caller: the owner. Blocks until a wake, an event or the deadline (nanoseconds of now_ns;
 //                       `forever`: none), and takes the wake that ended it. It may return early for no reason: the
@@ -10,8 +10,8 @@
 //
 // A driver may offer more, such as event sources; the protocols of sleeping (sleeper.hpp) need these three.
 //
-// An event loop of the user's is a driver, too: a worker on one of the user's threads may block in it
-// (hive::attach_this_thread). The driver of such a worker knows it as a guest_core, whatever its type.
+// A user's own event loop is a driver, too: a worker on one of the user's threads may block in it
+// (hive::attach_this_thread). The driver of such a worker refers to the loop as a guest_core, whatever its type.
 //
 //   parker_driver   waits for wakes only, on a parker: for compute workers, and for checks in place of an event loop
 //   epoll_driver    waits for descriptors, too; real threads only

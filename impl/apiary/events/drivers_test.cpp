@@ -19,24 +19,29 @@ namespace {
 using apiary::idle_set;
 using apiary::real_sync;
 
-TEST(sleeper, does_not_block_when_work_is_visible) {
+class sleeper : public testing::Test {
+protected:
+    // A post claims the worker between its announcement and its block.
+    void claim_it_asleep() {
+        s.sleep(driver.forever, [this] {
+            EXPECT_TRUE(idle.claim(0));
+            driver.wake();
+            return false;
+        });
+    }
     idle_set<> idle;
     apiary::parker_driver<> driver;
-    apiary::sleeper<real_sync, apiary::parker_driver<>> s(0, idle, driver);
+    apiary::sleeper<real_sync, apiary::parker_driver<>> s{0, idle, driver};
+};
+
+TEST_F(sleeper, does_not_block_when_work_is_visible) {
     s.sleep(driver.forever, [] { return true; });
     EXPECT_FALSE(s.found_work()) << "nobody counted on it";
     EXPECT_EQ(idle.snapshot().value, 0U);
 }
 
-TEST(sleeper, who_gives_up_its_search_and_then_sees_work_must_look_for_more) {
-    idle_set<> idle;
-    apiary::parker_driver<> driver;
-    apiary::sleeper<real_sync, apiary::parker_driver<>> s(0, idle, driver);
-    s.sleep(driver.forever, [&] {
-        EXPECT_TRUE(idle.claim(0));
-        driver.wake();
-        return false;
-    });
+TEST_F(sleeper, who_gives_up_its_search_and_then_sees_work_must_look_for_more) {
+    claim_it_asleep();
     ASSERT_TRUE(s.searching());
     (void)idle.announce_sleep(1, false);
     s.sleep(driver.forever, [] { return true; });
@@ -47,15 +52,8 @@ TEST(sleeper, who_gives_up_its_search_and_then_sees_work_must_look_for_more) {
     EXPECT_EQ(idle.snapshot().value, 0U);
 }
 
-TEST(sleeper, where_nobody_sleeps_a_search_ends_without_a_look) {
-    idle_set<> idle;
-    apiary::parker_driver<> driver;
-    apiary::sleeper<real_sync, apiary::parker_driver<>> s(0, idle, driver);
-    s.sleep(driver.forever, [&] {
-        EXPECT_TRUE(idle.claim(0));
-        driver.wake();
-        return false;
-    });
+TEST_F(sleeper, where_nobody_sleeps_a_search_ends_without_a_look) {
+    claim_it_asleep();
     ASSERT_TRUE(s.searching());
     EXPECT_FALSE(s.found_work()) << "one that falls asleep behind this looks for itself";
     EXPECT_FALSE(s.searching());

@@ -8,7 +8,7 @@
 // counts as asleep. A generation marks stale events of a source that was unwatched in the same batch.
 //
 // Two sources may share a descriptor, one that reads and one that writes (full duplex): epoll has one entry for it,
-// with what either wants. Whichever leaves first, the other one is watched on.
+// with the events that either source wants. When one of them leaves, the other one is still watched.
 //
 // A worker that has an event loop of its own brings it as a guest. Until end_sources the worker waits in it and polls
 // it, and epoll watches nothing for this worker. Wakes remain this driver's tokens: the guest is woken only if its
@@ -104,7 +104,8 @@ public:
         for (int i = 0; i < n; ++i) tell(events[static_cast<std::size_t>(i)]);
     }
 
-    // From now on polls tell the source. Throws std::bad_alloc, and std::system_error if the kernel has no memory.
+    // From then on polls report to the source. Throws std::bad_alloc, and std::system_error if the kernel has no
+    // memory.
     [[nodiscard]] watch_result watch(event_source& source, interest what) {
         if (guest_.core() != nullptr) return watch_result::wrong_backend;  // the guest's loop does not know this source
         if (source.backend() != event_backend::epoll) {
@@ -135,15 +136,15 @@ public:
         forget_turn(source);
         for (event_source* const lost : before.of)
             if (lost != nullptr) forget_turn(*lost);
-        // The kernel had forgotten the descriptor, and they were not told.
+        // The kernel had forgotten the descriptor without telling these sources.
         in_turn(before.of, [&](std::size_t, event_source& lost) {
             if (&lost != &source) lost.on_gone(gone::descriptor_closed);
         });
-        return watch_result::watched;  // on_gone is the last call: one of them may be watched again by now
+        return watch_result::watched;  // on_gone comes last: by then one of them may be watched again
     }
 
-    // False: the source is not watched here, its descriptor was closed, or the other source of the descriptor has what
-    // it asks for; what it wanted before then holds.
+    // False: the source is not watched here, its descriptor was closed, or the descriptor's other source already has
+    // the direction that it asks for; then it keeps what it had.
     bool rewatch(event_source& source, interest what) {
         const std::size_t side = side_of(source);
         if (side == nowhere) return false;
@@ -174,12 +175,12 @@ public:
     void host(guest_core& guest) {
         guest_.sit(guest);
         watched_ = 1;
-        slack_set_ = true;  // the thread is the user's
+        slack_set_ = true;  // leave the timer slack alone: the thread is the user's
     }
 
-    // The worker ends: tells every source so. A guest is neither waited in nor woken any more.
+    // The worker ends: tells this to every source. From then on a guest is neither waited in nor woken.
     void end_sources() {
-        slack_set_ = false;  // the place's next worker has a thread of its own
+        slack_set_ = false;  // the next worker in this place has a thread of its own
         if (guest_.core() != nullptr) {
             guest_.leave();
             watched_ = 0;
@@ -232,8 +233,8 @@ private:
         std::size_t sources() const { return std::size_t{of[0] != nullptr} + std::size_t{of[1] != nullptr}; }
     };
     static constexpr std::size_t nowhere = 2;
-    // A source that is called when the call of the descriptor's first source has returned; null: none is, or it has
-    // left meanwhile. Turns nest where a call polls or watches.
+    // A source that is to be called after the call of the descriptor's first source has returned. Null: none is, or it
+    // has left meanwhile. Turns nest if a call polls or watches.
     struct turn {
         event_source* next;
         turn* outer;
@@ -258,7 +259,7 @@ private:
         const auto& of = watches_[at].of;
         return static_cast<std::size_t>(std::find(of.begin(), of.end(), &source) - of.begin());
     }
-    // The other source of a descriptor that epoll has already.
+    // Adds a second source to a descriptor that epoll watches already.
     watch_result join(event_source& source, interest what) {
         entry& w = watches_[static_cast<std::size_t>(source.descriptor())];
         if (w.sources() != 1) return watch_result::watched_before;
@@ -307,9 +308,9 @@ private:
             if (its.readable || its.writable || its.hung_up) source.on_ready(its);
         });
     }
-    // Calls both sources of a descriptor. The first call may end the watch of the second source, and that source with
-    // it; or its own, which takes no turn from the second one: a source that leaves and comes back at each report would
-    // else be the only one that is told.
+    // Calls both sources of a descriptor. The first call may end the watch of the second source, and that source
+    // itself. It may also end its own watch; the second source still has its turn then. Otherwise a source that leaves
+    // and comes back at each report would be the only one that is told.
     template <class Call>
     void in_turn(std::array<event_source*, 2> of, Call call) {
         turn second{of[1], turns_};
@@ -328,7 +329,7 @@ private:
     poll_parker<real_sync> parker_;
     core_seat<guest_core> guest_;
     bool slack_set_ = false;
-    int ready_ = 0;               // of events_, not told yet
+    int ready_ = 0;               // entries of events_ that are not reported yet
     std::size_t watched_ = 0;     // sources in watches_; 1 with a guest
     turn* turns_ = nullptr;       // the innermost one
     std::vector<entry> watches_;  // by descriptor

@@ -1,4 +1,4 @@
-// The event loop's driver alone, from one thread: when a wait ends, what is told to whom, and what it leaves behind.
+// The event loop's driver alone, from one thread: when a wait ends, which source is told what, and what it leaves.
 // hive_events_test.cpp has what sources see of a hive.
 #include <apiary/events/epoll_driver.hpp>
 

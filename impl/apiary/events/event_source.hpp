@@ -1,7 +1,7 @@
-// event_source: a seam for something outside that a worker's event loop reports.
+// event_source: something outside that a worker's event loop watches and reports, as an interface.
 //
-// What it is. A source says which kind of event loop it speaks to. The driver of that kind accepts it; any other
-// refuses it with a warning. `descriptor_source` reports readiness of a file descriptor; epoll_driver accepts it.
+// A source says to which kind of event loop it belongs. The driver of that kind accepts it; any other driver refuses it
+// with a warning. `descriptor_source` reports readiness of a file descriptor; epoll_driver accepts it.
 //
 // Threads.   A source belongs to the worker that watches it: on_ready and on_gone are called on that worker only, never
 //            at the same time, and not after unwatch or after on_gone has begun.
@@ -23,13 +23,13 @@ enum class event_backend : std::uint8_t { epoll, kqueue, completion_port };
 struct readiness {
     bool readable = false;
     bool writable = false;
-    bool hung_up = false;  // also: an error is pending on the descriptor; the next read or write returns it
-    bool ended = false;    // a source that reads: the peer sends no more than what there is to read
+    bool hung_up = false;  // also set if an error is pending on the descriptor, which the next read or write returns
+    bool ended = false;    // for a source that reads: the peer sends no more than what can be read now
 };
 
 enum class gone : std::uint8_t {
-    worker_ended,       // by a stop or a detach: watch the source at another worker, or close it
-    descriptor_closed,  // by another; told when the worker ends, or when its number comes back with another source
+    worker_ended,       // by a stop or a detach: watch the source on another worker, or close it
+    descriptor_closed,  // by other code; told when the worker ends, or when the number comes back with another source
 };
 
 // Which events to report. An event is reported again and again until it has been dealt with (level-triggered); with
@@ -37,15 +37,15 @@ enum class gone : std::uint8_t {
 struct interest {
     bool read = true;
     bool write = false;
-    bool once = false;  // not for two sources of one descriptor
+    bool once = false;  // not allowed if two sources share the descriptor
 };
 
 enum class watch_result : std::uint8_t {
     watched,
-    wrong_backend,   // the source speaks to another kind of loop; also: this worker waits in a guest's loop
-    bad_descriptor,  // closed, or of a kind that has no readiness (a regular file)
-    watched_before,  // this descriptor has a source here that wants the same, or both to read and to write; or two
-    worker_ends,     // by a stop or a detach: it reports to no more sources
+    wrong_backend,   // the source belongs to another kind of loop, or this worker waits in a guest's loop
+    bad_descriptor,  // it is closed, or of a kind without readiness (a regular file)
+    watched_before,  // the descriptor has a source here that wants the same, or both directions; or it has two
+    worker_ends,     // by a stop or a detach: this worker reports to no more sources
 };
 
 class event_source {

@@ -4,10 +4,10 @@
 // and a thread that has claimed the last worker may still be on its way to wake it. When not: for a loop that lives as
 // long as the driver.
 //
-// `Core` has wake(), which any thread may call. It ends the wait that it meets, or the next one.
+// `Core` has wake(), which any thread may call. It ends the wait in progress or, if there is none, the next one.
 //
 // Threads.   sit, leave, core: the owner. wake: any.
-// Progress.  sit, core: wait-free. wake: as the core's. leave: waits for wakes that are in the core.
+// Progress.  sit, core: wait-free. wake: as the core's wake. leave: waits until no wake is inside the core.
 // Invariants
 //   I1  After leave no thread is in the core, and none enters it.
 // Synchronisation
@@ -17,8 +17,8 @@
 //       comes before the core's end.
 //   S3  The owner sits, then polls by a poll_parker, whose fences (S1 there) order it: a waker that sees that it polls,
 //       and sees no core, has left a token that the owner sees before it waits in the core.
-//   S4  sit: store (release) -> wake: load (seq_cst). A waker that was on its way to the former core sees the next one
-//       whole.
+//   S4  sit: store (release) -> wake: load (seq_cst). A waker that set out for the former core sees the next one fully
+//       constructed.
 //
 // Checked by model_check/parking/parker_check.cpp; tested by hive_guest_test.cpp.
 #pragma once

@@ -1,5 +1,5 @@
 // event_count: a condition variable for lock-free conditions. Threads wait for "something has changed"; a thread that
-// changes something pays a fence and a load while nobody waits.
+// changes something pays a fence and a load while no thread waits.
 //
 //     waiter                                     notifier
 //     for (;;) {
@@ -15,9 +15,9 @@
 // alike. When not: to wake a certain thread (use a parker), to save a wake while another worker already looks
 // (idle_set), or to wait with a deadline (a waiter in the middle of the stack cannot leave).
 //
-// Waiters must be alike: before it commits, each of them looks for whatever a notify may announce. For a signal may go
-// to a waiter that prepared later than the notify. It looks later, too, and so finds what the other would have found;
-// but nobody finds what it does not look for. Threads that wait for different things need an event count each.
+// Waiters must be alike: before it commits, each of them looks for whatever a notify may announce. A signal may go to a
+// waiter that prepared after the notify. That waiter looks after the notify, too, and finds what the other would have
+// found, provided that it looks for it. Threads that wait for different things need an event count each.
 //
 // Threads.   notify_*: any thread. The others: a waiting thread. At most `max_waiters` threads are between prepare_wait
 //            and the commit_wait or cancel_wait that ends it. A waiter's number belongs to one thread at a time.
@@ -29,14 +29,14 @@
 //   top      the waiter that committed last, or none; each names the one below it: a stack
 //   before   threads between prepare_wait and commit or cancel
 //   signals  of those, how many need not block
-//   epoch    counts the commits, so that a stack that looks the same is the same (until 2^epoch_bits commits pass by a
-//            notifier that stands still between two of its steps; exhibit B29_epoch_wraps)
+//   epoch    counts the commits, so that a stack that looks the same is the same (unless 2^epoch_bits commits happen
+//            while a notifier stands still between two of its steps; exhibit B29_epoch_wraps)
 //
 // Invariants
 //   I1  signals <= before. A canceller takes a signal along only if signals == before: then one of them is its own.
 //       Otherwise it leaves the signals to the others (exhibit B20).
 //   I2  signals > 0 only while the stack is empty: notify wakes a committed waiter before it signals one that has not
-//       committed. So nobody misses a signal that leaves with a cancel: no waiter sleeps, and one that prepares later
+//       committed. So no waiter misses a signal that a cancel takes along: none sleeps, and one that prepares later
 //       looks later.
 //   I3  A waiter is unparked exactly once for each time it is popped, and parks exactly once for each push.
 //
@@ -148,8 +148,8 @@ public:
         }
     }
 
-    // At least one waiter that prepared before this looks again, if there is one. n calls end at most n waits, so no
-    // waiter is woken in vain.
+    // At least one waiter that prepared before this call looks again, if there is one. n calls end at most n waits, so
+    // none is woken in vain.
     void notify_one() { notify(1); }
 
     void notify(std::size_t n) {

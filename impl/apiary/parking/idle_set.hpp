@@ -18,7 +18,7 @@
 //   I1  A set bit is cleared exactly once, by the worker (withdraw) or by a claimer; never by both.
 //   I2  searching + sleeping + running = number of workers. A claim moves its worker from sleeping to searching in the
 //       same step, so the claimer alone owes that worker one wake.
-//   I3  claim_any claims nobody while another worker searches. Hence a searcher that finds work stops searching and, if
+//   I3  claim_any claims no worker while another one searches. Hence a searcher that finds work stops searching and, if
 //       a worker sleeps, looks once more and claims the next; one that finds none announces its sleep and then looks
 //       once more at every source. The searcher may be descheduled for milliseconds, so its search expires: a post that
 //       calls it overdue claims another sleeper, which is never wrong.
@@ -26,7 +26,7 @@
 //       is between the two. Its nap ends by itself, soon, and makes it a searcher: it looks for all that posts left to
 //       it. With two nappers the first to end clears the bit; posts then wake again, which is never wrong.
 //   I5  The bit `one_of_several` is set before the first worker of another set runs, and stays: from then on this word
-//       alone shows neither that nobody sleeps nor that all do.
+//       alone shows neither that no worker sleeps nor that all do.
 //
 // Synchronisation: store buffering, made safe twice over.
 //   S1  Poster: pushes work, then `claim_any` loads the word. Worker: announce_sleep or stop_searching changes the
@@ -66,8 +66,8 @@ struct idle_word {
     constexpr bool somebody_may_sleep() const { return (value & (one_searcher - 1)) != 0; }
     constexpr unsigned searching() const { return static_cast<unsigned>((value & ~nap) / one_searcher); }
     constexpr bool napping() const { return (value & nap) != 0; }
-    // True if a worker sleeps here, or may sleep in another word, and none searches; nor naps, if the work can wait as
-    // long as a nap. Every post makes this test, hence a single comparison.
+    // True if a worker sleeps here, or may sleep in another word, and no worker searches or, if the work can wait as
+    // long as a nap, naps. Every post makes this test, hence a single comparison.
     constexpr bool calls_for_a_wake(bool can_wait) const {
         return (can_wait ? value : value & ~nap) - 1 < one_searcher - 1;
     }
@@ -115,7 +115,7 @@ public:
     // The worker is awake again, and searching. True: it woke by itself. False: it was claimed, and a wake for it is on
     // its way or has come.
     [[nodiscard]] bool end_nap(unsigned worker) {
-        // Claims first: if a poster still sees the nap bit, the search that has begun sees its work.
+        // Claims first: a poster that still sees the nap bit relies on the search, which has begun by then.
         const bool by_itself = claim(worker);
         word_.fetch_and(~idle_word::nap, std::memory_order_relaxed);
         return by_itself;
@@ -142,9 +142,9 @@ public:
         if (static_cast<unsigned>(std::popcount(before.sleepers() | idle_word::bit(self))) < all) Sync::fence_heavy();
     }
 
-    // Claims one sleeper, if there is one and no worker searches; nor naps, if the work can wait as long as a nap. The
-    // caller must wake it. Asks `overdue` if there is a sleeper and a worker searches; true: that search does not
-    // count.
+    // Claims one sleeper if there is one and no worker searches or, if the work can wait as long as a nap (`can_wait`),
+    // naps. The caller must wake it. Calls `overdue()` if there is a sleeper and a worker searches; true: that search
+    // does not count.
     template <class Overdue>
     [[nodiscard]] std::optional<unsigned> claim_any(bool can_wait, Overdue overdue) {
         idle_word seen = look();

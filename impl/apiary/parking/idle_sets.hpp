@@ -12,13 +12,13 @@
 //
 // Invariants
 //   I1  Sets come into use one after another, each with the bit that says so (idle_set I5). A post that finds a later
-//       set without the bit has met all workers.
+//       set without the bit has seen the words of all workers.
 //   I2  A searcher of one set searches for all: after the end of its search it looks at every source, and its own claim
 //       goes through all sets. So a post may rely on a searcher of any set.
 //   I3  While a worker of one set searches, a post may claim a sleeper of an earlier set, which is never wrong. So in
 //       each set at most one worker searches that was neither claimed by name nor called for an overdue search.
 //
-// Synchronisation: idle_set S1 and S2, for each word by itself. A post passes a word by if its look there shows that
+// Synchronisation: idle_set S1 and S2, for each word by itself. A post goes on to the next word if its look shows that
 // all workers of the set run: each of them changes that word after the look, and then looks at every source. No order
 // between looks at two words is needed. A summary word above the sets would need one: a sleeper would change two words,
 // and a post between the two changes would see one of them.
@@ -71,7 +71,7 @@ public:
         return claim_any(look(), can_wait, [] { return false; });
     }
 
-    // How many workers sleep, and whether a post would claim one; both may be a moment old.
+    // How many workers sleep, and whether a post would claim one. Both answers may be out of date.
     unsigned asleep() const {
         const idle_word seen = sets_[0].snapshot();
         const auto here = static_cast<unsigned>(std::popcount(seen.sleepers()));

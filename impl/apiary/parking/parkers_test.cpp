@@ -1,4 +1,4 @@
-// Tokens, signals and slices from one thread: what each call leaves behind for the next.
+// Tokens, signals and slices from one thread: what each call leaves for the next.
 #include <apiary/parking/event_count.hpp>
 #include <apiary/parking/idle_set.hpp>
 #include <apiary/parking/poll_parker.hpp>
@@ -41,7 +41,7 @@ TEST(poll_parker, a_poll_takes_the_token_that_came_meanwhile) {
     EXPECT_FALSE(parker.park_until(0)) << "none is made up";
 }
 
-// Does not block: the words are looked at between the calls.
+// Does not block, so that the test can look at the words between the calls.
 struct open_parker {
     void park() { ++parks; }
     void unpark() { ++unparks; }
@@ -93,7 +93,7 @@ TEST(idle_word, calls_for_a_wake_whoever_sleeps_unless_somebody_searches_or_naps
     EXPECT_FALSE(idle_word{}.calls_for_a_wake(false));
 }
 
-// A kernel that tells slices, or does not, and notes what it is asked for.
+// A kernel that knows slices, or does not, and records what it is asked for.
 struct noted_slices {
     static std::optional<std::uint64_t> get() { return slice; }
     static void set(std::uint64_t ns) { asked.push_back(ns), slice = ns; }

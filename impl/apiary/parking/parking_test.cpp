@@ -279,7 +279,7 @@ TEST(event_count, more_notifies_than_waits_are_worth_no_more_than_the_waits) {
     EXPECT_EQ(events.snapshot().signals(), 0U);
 }
 
-// Parks nobody: what the woken thread would do at once, the test does inside the unpark.
+// Does not park: inside the unpark the test does what the woken thread would do at once.
 struct scripted_parker {
     static inline std::vector<const scripted_parker*> unparked;
     static inline std::function<void()> on_unpark;
@@ -296,7 +296,7 @@ TEST(event_count, notify_all_reaches_everybody_below_one_that_waits_again_at_onc
         events.prepare_wait();
         events.commit_wait(waiter);
     }
-    scripted_parker::on_unpark = [&events] {  // of waiter 2, which lies on top
+    scripted_parker::on_unpark = [&events] {  // of waiter 2, which is on top
         events.prepare_wait();
         events.commit_wait(2);
     };

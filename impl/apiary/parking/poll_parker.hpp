@@ -8,7 +8,7 @@
 //
 // Invariants
 //   I1  The token is the parker's: a wake stays until a park or a poll takes it, whichever way the owner waits next.
-//   I2  An interrupt ends one poll. An interrupt that comes late ends a later poll, and takes no token from it.
+//   I2  An interrupt ends one poll. An interrupt that comes late ends a later poll, which keeps its token.
 //
 // Synchronisation
 //   S1  poll_until_woken: sets `polls_`, then looks for the token. unpark: leaves the token, then looks at `polls_`.

@@ -4,7 +4,7 @@
 //
 //   worker                                     poster
 //   1  announce_sleep (set my bit)             1  push the work
-//   2  look at every source of work            2  claim a sleeper, unless somebody searches
+//   2  look at every source of work            2  claim a sleeper, unless a worker searches
 //   3  found some: withdraw, work              3  wake the claimed worker's driver
 //      none: block in the driver
 //   4  withdraw: was I claimed?
@@ -30,7 +30,7 @@ class sleeper {
 public:
     sleeper(unsigned worker, idle_set<Sync>& idle, Driver& driver) : idle_(idle), driver_(driver), worker_(worker) {}
 
-    // Blocks until it is woken or the deadline passes, unless `work_visible()` tells of work. That must look at every
+    // Blocks until it is woken or the deadline passes, unless `work_visible()` finds work. That call must look at every
     // source from which this worker can take: work in a source that it leaves out can be stranded.
     template <class WorkVisible>
     void sleep(std::int64_t deadline_ns, WorkVisible work_visible) {
@@ -43,10 +43,10 @@ public:
         Sync::reach(sleeps ? "sleeper.slept" : searching_ ? "sleeper.stayed_and_was_claimed" : "sleeper.stayed");
     }
 
-    // As sleep, but for a short while, during which posts that can wait as long wake nobody (idle_set I4). Afterwards
-    // the worker searches, whichever thread woke it. Precondition: the deadline is near. The look spares the nap if
-    // work is there already; without it nothing is lost, and so it need not meet the pushers: after the nap comes a
-    // search, and after that a sleep.
+    // As sleep, but for a short while, during which posts that can wait as long wake no worker (idle_set I4). After it
+    // the worker searches, whichever thread woke it. Precondition: the deadline is near. The look saves a nap if work
+    // is there already. Work that it misses is found after the nap, by the search or at the last look of the sleep
+    // that follows, so the look needs no fence against the pushers.
     template <class WorkVisible>
     void nap(std::int64_t deadline_ns, WorkVisible work_visible) {
         idle_.announce_nap(worker_, searching_);
@@ -99,7 +99,7 @@ private:
     idle_set<Sync>& idle_;
     Driver& driver_;
     const unsigned worker_;
-    idle_word before_;  // the word before its last change that a look follows
+    idle_word before_;  // the word as the last announce_sleep or stop_searching of this worker found it
     bool searching_ = false;
     bool claimed_ = false;  // only when searching_
     bool gave_up_ = false;  // gave up its search, with work in sight

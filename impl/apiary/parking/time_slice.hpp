@@ -54,7 +54,7 @@ private:
     }
 };
 
-// Where no system runs the threads (workers/thread_team.hpp).
+// For policies whose threads are not the system's (workers/thread_team.hpp).
 struct no_slices {
     static std::optional<std::uint64_t> get() { return std::nullopt; }
     static void set(std::uint64_t) {}
@@ -81,7 +81,7 @@ public:
     static std::int64_t of_this_thread() { return static_cast<std::int64_t>(Slices::get().value_or(0)); }
 
 private:
-    // No kernel has a slice of length 0, so this means none: nothing to restore.
+    // No kernel has a slice of length 0, so this means that there is none to restore.
     static constexpr std::uint64_t unknown = 0;
     std::uint64_t before_ns_ = unknown;
 };

@@ -32,8 +32,8 @@
 //       although the thief may end it meanwhile and begin another. This holds until a tag comes back: the joiner would
 //       have to stand between its look and its take while the thief begins 2^tag_bits jobs and forks at the same
 //       address.
-//   I4  `progress` of a stolen job: offered -> held by (thief, tag) <-> awaited -> done or failed. The joiner turns
-//       held into awaited before it sleeps; either of the two turns it back.
+//   I4  `progress` of a stolen job: offered -> held by (thief, tag) <-> awaited; held or awaited -> done or failed. The
+//       joiner turns held into awaited before it sleeps; either of the two turns it back.
 //   I5  The linked jobs are the oldest private ones, up to `linked_`. Each knows the next newer one, except `linked_`,
 //       whose `older` is null and is kept in `below_linked_`. So the newest job of the list is `linked_`, or has its
 //       `older`. If `linked_` is null, no job is linked.
@@ -65,17 +65,17 @@ namespace apiary {
 
 template <class Sync>
 struct fork_job {
-    // Runs the job on the worker whose context this is. True: an exception left it, and is kept.
+    // Runs the job on the worker whose context is given. True: an exception left the job, and is stored in it.
     using body = bool (*)(fork_job&, void* context);
 
     using progress_word = typename Sync::template atomic<std::uint64_t>;
 
     typename Sync::template cell<body> run;
-    // The owner's, while the job is private. `older` is null after the hand-out, and in the newest linked job; linking
-    // writes `newer` (fork_list I5).
+    // Only for the owner, while the job is private. `older` is null after the hand-out, and in the newest linked job;
+    // linking writes `newer` (fork_list I5).
     typename Sync::template cell<fork_job*> older, newer;
-    // Its lifetime begins with the hand-out: std::atomic's default constructor stores a zero, a seventh of the cost of
-    // a fork.
+    // Constructed only at the hand-out: std::atomic's default constructor would store a zero in every fork, a seventh
+    // of its cost.
     union {
         progress_word progress;
     };
@@ -91,7 +91,7 @@ struct fork_job {
     void begin_progress() { ::new (static_cast<void*>(&progress)) progress_word(std::uint64_t{0}); }
 };
 
-// A job's progress, readable.
+// The value of a job's progress word, with its fields.
 struct fork_progress {
     enum phase : std::uint8_t { offered = 0, held, awaited, done, failed };
     static constexpr unsigned phase_bits = 8, thief_bits = 16;
@@ -108,7 +108,7 @@ struct fork_progress {
     constexpr fork_progress as(phase p) const { return {(value & ~std::uint64_t{0xFF}) | p}; }
 };
 
-// User space lies below 2^48 on the supported systems; hand_out looks, and offers nothing else.
+// User space lies below 2^48 on the supported systems. hand_out checks that, and offers no job that lies higher.
 struct fork_list_limits {
     static constexpr unsigned tag_bits = 16;
 };
@@ -120,7 +120,7 @@ public:
     using word = std::uint64_t;  // an offer: job and tag. 0: none
 
     fork_list() {
-        // the other workers are hungry until they have found something
+        // A new list counts as asked: the other workers are hungry until they have found something.
         guard_.store(request, std::memory_order_relaxed);
         offer_.store(0, std::memory_order_relaxed);
         front_.newer.write(nullptr);  // a hand-out writes it before it is read, which g++ does not see
@@ -225,7 +225,7 @@ public:
             return nullptr;
         return reinterpret_cast<job*>(static_cast<std::uintptr_t>(w & ((word{1} << pointer_bits) - 1)));
     }
-    // Asks: the owner's next fork will see it.
+    // Asks for a job: the owner's next fork sees the request.
     void ask() {
         if (guard_.load(std::memory_order_relaxed) != request) guard_.store(request, std::memory_order_relaxed);
     }
@@ -254,8 +254,8 @@ public:
                                                     std::memory_order_release)};  // S2
         return was.is() == fork_progress::awaited;
     }
-    // Call it after hand_out. The worker that sleeps until this one has ended its job, if there is one and it sleeps:
-    // it can take the offer, and the caller must wake it.
+    // Call it after hand_out. Returns the worker that sleeps until this one has ended its job, if there is one: it can
+    // take the offer, and the caller must wake it.
     [[nodiscard]] std::optional<unsigned> joiner_slept() {
         if (now_.theirs == nullptr) return std::nullopt;
         Sync::fence_light();  // S3

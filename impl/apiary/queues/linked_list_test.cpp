@@ -34,7 +34,7 @@ TEST(linked_list, loses_the_node_that_is_removed_and_no_other) {
         list l;
         for (std::size_t i = 0; i < 3; ++i) l.append(&n[i]);
         l.remove(&n[gone]);
-        l.append(&n[3]);  // behind the last that is left
+        l.append(&n[3]);  // after the last that is left
         std::vector<const node*> expected;
         for (std::size_t i = 0; i < 4; ++i)
             if (i != gone) expected.push_back(&n[i]);

@@ -138,7 +138,7 @@ TEST_F(queue_of_nodes, fifo_list_splices_to_a_list_that_goes_on) {
     auto list = list_of(0, 1);
     auto other = list_of(2, 3);
     list.splice_back(std::move(other));
-    list.push_back(&nodes[4]);  // behind the last that came, and before nobody
+    list.push_back(&nodes[4]);  // after the last that came; none follows it
     EXPECT_EQ(list.size(), 5U);
     EXPECT_EQ(list.back(), &nodes[4]);
     fifo_list<node> nothing;

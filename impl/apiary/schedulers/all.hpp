@@ -27,7 +27,7 @@
 
 namespace apiary {
 
-// The hive under the contract's names: its own names tell what kind of task is posted.
+// The hive under the contract's names. The hive's own names tell which kind of worker runs a task.
 struct hive_as_scheduler : hive {
     using hive::hive;
     template <class F>
@@ -45,7 +45,7 @@ static_assert(batch_posting<hive_as_scheduler> && targeted_posting<hive_as_sched
 using all_schedulers = std::tuple<bare_pool, coro_pool, fork_join_pool, global_queue, hive_as_scheduler, processes, task_graph>;
 using posting_schedulers = std::tuple<global_queue, hive_as_scheduler>;
 
-// A scheduler that takes posts, with this many workers for small tasks. It waits for run().
+// Makes a scheduler that takes posts, with this many workers for small tasks. It runs nothing before run().
 template <class Scheduler>
 std::unique_ptr<Scheduler> make_scheduler(unsigned workers);
 
@@ -64,7 +64,7 @@ struct work_books {
     std::uint64_t exceptions = 0;  // of them, those that an exception ended
 };
 
-// A scheduler that runs, under names that all have in common:
+// One interface over every scheduler:
 //   at_work(workers)  makes it, and starts its workers
 //   hand_in(n, f)     hands in n pieces of work of the scheduler's own kind, of which the i-th calls f(i). It may
 //                     return before they end.
@@ -76,7 +76,7 @@ class at_work;
 
 namespace detail {
 
-// Counts the pieces of work that have not ended yet.
+// The number of pieces of work that have not ended yet.
 class unended {
 public:
     template <class F>
@@ -176,7 +176,7 @@ public:
     void wait() const {}
     void end() {
         if (pool_ == nullptr) return;
-        // A worker counts a call a moment after its caller goes on.
+        // A worker counts a call only after it has let the caller go on, so wait for the count.
         while ((books_.run = pool_->counters().roots) < calls_) std::this_thread::yield();
         pool_.reset();
     }

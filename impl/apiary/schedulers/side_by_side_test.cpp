@@ -140,7 +140,7 @@ TEST(side_by_side, a_task_of_a_hive_calls_a_fork_join_pool_whose_branches_post_t
     }
     EXPECT_EQ(right, tasks);
     EXPECT_EQ(posted, tasks * leaves);
-    while (pool.counters().roots != tasks) std::this_thread::yield();  // counted behind the end of the call
+    while (pool.counters().roots != tasks) std::this_thread::yield();  // counted after the end of the call
 }
 
 co_task<> asks_one_that_is_stopped(apiary::hive& h) {

@@ -1,4 +1,4 @@
-// real_sync: the policy that ships: std::atomic, the system's futex and clock. Nothing is watched and nothing is paid.
+// real_sync: the policy that ships: std::atomic, the system's futex and clock. Nothing is watched, and it adds no cost.
 // bench/probes compares its machine code with hand-written std::atomic code.
 #pragma once
 
@@ -85,7 +85,7 @@ struct real_sync {
         else
             std::atomic_thread_fence(std::memory_order_seq_cst);
     }
-    // A system call: 0.3 us, or 3 us where another thread of the process runs, which it interrupts for 2 us.
+    // A system call of 0.3 us; 3 us if another thread of the process runs, which it interrupts for 2 us.
     static void fence_heavy(site = {}) noexcept {
         std::atomic_thread_fence(std::memory_order_seq_cst);
         if (the_membarrier.available && membarrier::call(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
@@ -171,7 +171,7 @@ struct real_sync {
                 relax();
             else if (spins < 1024)
                 yield();
-            else  // waits for a thread without a processor: a yield gives it none where priorities differ
+            else  // the waited-for thread has no processor: a yield would give it none where priorities differ
                 sleep_ns(50'000);
         }
     }
@@ -225,7 +225,7 @@ struct real_sync {
         std::uint64_t state_;
     };
 
-    // A T and nothing else.
+    // In real_sync a scoped<T> is a plain T.
     template <class T>
     class scoped {
     public:

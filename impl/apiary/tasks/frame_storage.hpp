@@ -49,7 +49,7 @@ class basic_frame_blocks {
     using cell = typename Sync::template cell<T>;
 
 public:
-    // Blocks of `step` bytes, of twice that, and so on. A larger frame comes from the heap.
+    // The size classes: `step` bytes, twice that, and so on. A larger frame comes from the heap.
     static constexpr std::size_t step = 64, classes = 32;
 
     [[gnu::always_inline]] static void* allocate(std::size_t bytes) {
@@ -78,26 +78,26 @@ private:
     struct block {
         cell<block*> next;
     };
-    // A block at p, whose next is given.
+    // Makes a block at p that is linked to `next`.
     [[gnu::always_inline]] static block* before(void* p, block* next) noexcept {
         auto* const b = ::new (p) block;
         b->next.write(next);
         return b;
     }
     struct alignas(step) line_of_frames {
-        line_of_frames() noexcept {}  // leaves the bytes as they are
+        line_of_frames() noexcept {}  // leaves the bytes of the frame as they are
         std::byte bytes[step];
     };
-    // Counts down, so that release compares with zero, which its subtraction does anyway.
+    // `room` counts down, so that release compares with zero, which its subtraction does anyway.
     struct list {
         block* top;
-        std::uint32_t room;  // a batch goes to the depot after so many more releases
+        std::uint32_t room;  // releases until a batch goes to the depot
     };
     struct batch {
         block* top;
         std::uint32_t count;
     };
-    // How the depot sees a batch's first block.
+    // The view that the depot has of a batch's first block.
     struct noted_batch {
         cell<block*> next;
         cell<noted_batch*> other;  // the next batch of the same size
@@ -129,7 +129,8 @@ private:
     static constexpr std::size_t class_of(std::size_t bytes) { return (bytes - 1) / step; }
     static constexpr std::uint32_t batch_of(std::size_t c) { return static_cast<std::uint32_t>(c < 8 ? 32 : 8); }
     static constexpr list list_of(std::size_t c, batch b) { return {b.top, 2 * batch_of(c) - b.count}; }
-    // Full with its first block: either this thread has not yet registered its hand-back at exit, or it has done it.
+    // Counts as full from the first block on: either this thread has not yet registered its hand-back at exit, or it
+    // has already done it.
     static constexpr list unused{nullptr, 1};
     static constexpr std::array<list, classes> unused_lists() {
         std::array<list, classes> all{};
@@ -174,7 +175,7 @@ private:
     [[gnu::noinline]] static void release_slowly(std::size_t c) noexcept {
         list& mine = lists()[c];
         Sync::template at_thread_exit<&thread_ends>();
-        if (mine.top->next.read() == nullptr && !exited()) {  // the list's first block
+        if (mine.top->next.read() == nullptr && !exited()) {  // the first block of the list
             mine.room = 2 * batch_of(c) - 1;
             return;
         }

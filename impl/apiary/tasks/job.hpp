@@ -1,4 +1,4 @@
-// job: what a worker runs: an end function, and the link by which queues hold it.
+// job: anything that a worker runs: an end function, and the link by which queues hold it.
 //
 // When to use it. As the base of whatever a scheduler runs: a task (task.hpp), a coroutine's promise, a process, a
 // place in a graph, an object on the stack of the function that waits for it. Queues, pools and workers know no more of
@@ -41,8 +41,8 @@ protected:
 template <class Sync = real_sync>
 class job {
 public:
-    // `by` is null if no worker ends the job: a refused post is dropped by its poster, and the crew drops jobs at its
-    // own end.
+    // `by` is null if no worker ends the job: a poster drops a post that was refused, and a crew drops jobs when it is
+    // destroyed.
     using end_function = bool (*)(job&, job_end how, any_worker* by);
 
     explicit job(end_function f) : end_(f) {}
@@ -60,7 +60,7 @@ public:
     }
     job_end drop(any_worker* by = nullptr) { return end(job_end::drop, by); }
 
-    // For queues.
+    // The link, for queues.
     typename Sync::template cell<job*> next;
 
 protected:

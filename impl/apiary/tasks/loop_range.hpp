@@ -11,7 +11,8 @@
 // Body.      Every scheduler takes body(i). A global_queue also takes body(from, to), which gets a chunk at a time;
 //            fork_join also takes body(w, i), which gets its worker.
 // Bounds.    Integers of at most 64 bits, but not bool. The index has their common type: from int 0 to std::size_t n it
-//            is std::size_t. A range whose first index is not below its last is empty. A bound that the common type
+//            is std::size_t. A range whose first index is not below its last is empty. One of more than 2^63
+//            indices is a range like any other: INT64_MIN to INT64_MAX has 2^64 - 1. A bound that the common type
 //            cannot hold, that is, a negative one beside an unsigned one, throws std::invalid_argument.
 //
 // Threads.   It is a value; each thread has its own.
@@ -32,7 +33,7 @@ concept loop_bound = std::integral<Bound> && !std::same_as<std::remove_cv_t<Boun
 template <class First, class Last>
 concept loop_bounds = loop_bound<First> && loop_bound<Last>;
 
-// As an unsigned number a negative bound would exceed all others.
+// A negative bound, as an unsigned number, would be larger than all others.
 template <class I, class Bound>
 I index_of_bound(Bound b) {
     if constexpr (std::is_signed_v<Bound> && std::is_unsigned_v<I>)
@@ -51,9 +52,11 @@ struct loop_range {
     loop_range front(std::uint64_t n) const { return {first, at(n)}; }
     loop_range behind(std::uint64_t n) const { return {at(n), last}; }
 
-    // The grain; without one, the size that makes `parts` chunks, at most `most`.
+    // The size of a chunk: the grain if it is not 0; otherwise the size that makes `parts` chunks, but at most `most`.
     std::uint64_t chunk(std::size_t grain, std::uint64_t parts, std::uint64_t most = UINT64_MAX) const {
-        return grain != 0 ? grain : std::clamp<std::uint64_t>(size() / parts, 1, most);
+        if (grain != 0) return grain;
+        if (size() < 2 * parts) return 1;  // without a division, which takes as long as a loop of one index
+        return std::min(size() / parts, most);
     }
 };
 

@@ -91,7 +91,7 @@ TEST(task_blocks, come_back_from_a_thread_that_only_makes_tasks) {
     EXPECT_EQ(large_allocations, before) << "neither a slab nor a magazine is made any more";
 }
 
-// Destroyed behind the pool's own thread_local object, which was made later.
+// Destroyed after the pool's own thread_local object, which was made later.
 struct works_late {
     ~works_late() {
         if (!armed) return;

@@ -12,10 +12,10 @@
 //
 // A promise that can wait in this way offers
 //     suspended<Sync> suspended_here() noexcept;
-//     stop_hooks<Sync>* stops() noexcept;   // asks for the end of the wait (stop_hooks.hpp); null: nobody does
+//     stop_hooks<Sync>* stops() noexcept;   // through these a stop ends the wait (stop_hooks.hpp); null: no stop does
 //
-// An awaiter that resumes its coroutine through this says so: `using comes_home = void;`. Any other awaiter may resume
-// the handle on whatever thread it likes, so a pool puts a frame of its own between.
+// An awaiter that resumes its coroutine through its home says so: `using comes_home = void;`. Any other awaiter may
+// resume the handle on any thread, so a pool awaits it in a frame of its own.
 //
 // Threads.   resume: any, once for each suspension. It may come while await_suspend still runs: an awaiter publishes
 //            its waiter as its last step, and then touches neither itself nor the frame.
@@ -29,7 +29,7 @@
 
 namespace apiary {
 
-// Brings a suspended coroutine back; as a rule its pool.
+// Resumes a suspended coroutine. Usually a coroutine's home is its pool.
 template <class Sync = real_sync>
 class home {
 public:
@@ -47,7 +47,7 @@ struct suspended {
     void resume() const noexcept { where->resume(*what); }
 };
 
-// Thrown by an await that a stop token ended. If it leaves a coroutine that nobody awaits, it counts as a cancellation
+// Thrown by an await that a stop token ended. If it leaves a coroutine that nothing awaits, it counts as a cancellation
 // and not as an error.
 struct wait_cancelled : std::exception {
     const char* what() const noexcept override { return "the wait was cancelled"; }

@@ -62,11 +62,11 @@ public:
                                                           : nullptr;
     }
 
-    // used by timers and pools. 0: as soon as possible. Negative, in a pool only: a prefetch hint
+    // Used by timers and pools. 0: as soon as possible. Negative (only in a pool): a prefetch hint.
     std::int64_t deadline_ns = 0;
 
     // For a thread that walks a list of tasks that were posted one after another. The hint is the block of a task some
-    // steps further on, and only serves to ask for its line early: by then the block may hold anything. Not for a task
+    // steps further on; the walker asks for its cache line early. By then the block may hold anything. Not for a task
     // with a deadline.
     void leave_prefetch_hint(const void* block) noexcept { deadline_ns = -reinterpret_cast<std::intptr_t>(block); }
     const void* prefetch_hint() const noexcept {

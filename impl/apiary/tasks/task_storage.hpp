@@ -1,4 +1,4 @@
-// task_storage: where tasks live. Two kinds with one interface: make(callable); release(task), which the task calls at
+// task_storage: where tasks live. Two kinds share one interface: make(callable); release(task), which a task calls at
 // its end; and leave_prefetch_hint(task), right after make, for a task that will lie in a list (task.hpp).
 //
 //   heap_storage     one heap object per task, through the policy: a sanitizer or a checker sees every
@@ -94,8 +94,8 @@ private:
         }
         const void* taken_before() const { return slots[ahead + count.read() + ahead].read(); }
     };
-    // Of each thread, one by one: g++ would keep the address of a struct of all in a register, and the paths that are
-    // taken often would be two instructions longer.
+    // Separate thread-local variables: with a struct of all, g++ would keep its address in a register, and the paths
+    // that are taken often would be two instructions longer.
     struct loaded_magazine {
         magazine* p = &none_;
     };
@@ -109,7 +109,7 @@ private:
     static magazine*& spare() { return Sync::template local<spare_magazine>().p; }
     static bool& exited() { return Sync::template local<thread_state>().exited; }
 
-    // Linked, so that a release needs no memory.
+    // The blocks themselves are linked, so that a release needs no memory.
     template <class T>
     struct stack {
         cell<T*> top{};
@@ -117,7 +117,7 @@ private:
             t->next.write(top.read());
             top.write(t);
         }
-        T* pop() {  // null when empty
+        T* pop() {  // null if it is empty
             T* const t = top.read();
             if (t != nullptr) top.write(t->next.read());
             return t;

@@ -183,7 +183,7 @@ TEST(task, gives_its_block_back_once_however_it_ends) {
     EXPECT_EQ(counting_storage::released, 1);
 }
 
-// Marks the block as the storage's own: what is destroyed behind that is another task's by then.
+// Marks the block as the storage's own: an object destroyed after that is another task's by then.
 struct reusing_storage {
     static inline bool released = false;
     static void release(task*) noexcept { released = true; }

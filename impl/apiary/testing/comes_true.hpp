@@ -1,5 +1,5 @@
-// comes_true: waits until other threads have made a condition true. For tests of something that must come, if nothing
-// else would end the wait: after ten seconds the answer is false.
+// comes_true: waits until other threads have made a condition true. For tests in which nothing else would end the wait:
+// after ten seconds it returns false.
 #pragma once
 
 #include <chrono>

@@ -17,11 +17,11 @@ namespace apiary {
 
 struct counting_sync : real_sync {
     struct counts {
-        std::atomic<std::uint64_t> locks;                // taken
+        std::atomic<std::uint64_t> locks;                // locks taken
         std::atomic<std::uint64_t> contended;            // not free at the first try; counted before the thread waits
-        std::atomic<std::uint64_t> broadcasts;           // notify_all
-        std::atomic<std::uint64_t> sleeps, asleep;       // waits on a condition variable; those under way
-        std::atomic<std::uint64_t> inside, most_inside;  // threads that hold the lock at once
+        std::atomic<std::uint64_t> broadcasts;           // calls of notify_all
+        std::atomic<std::uint64_t> sleeps, asleep;       // waits on a condition variable so far, and those under way
+        std::atomic<std::uint64_t> inside, most_inside;  // threads that hold the lock now, and the most at a time
     };
     static inline counts seen;
     static inline std::function<void()> at_lock;  // set while no other thread runs
@@ -73,7 +73,7 @@ struct counting_sync : real_sync {
 
     class condvar {
     public:
-        // When wait returns it takes the lock anew; only `inside` counts that.
+        // When wait returns it has taken the lock again; only `inside` counts that.
         void wait(lock& l, site = {}) {
             ++seen.sleeps;
             ++seen.asleep;

@@ -1,5 +1,5 @@
-// plain_crew: a crew of jobs with a deque and no sources, in a front end that adds nothing. For tests of the engine, on
-// threads of its own or stepped by the test.
+// plain_crew: a crew of jobs with a deque and no sources, in a front end that adds nothing. For tests of the engine,
+// either with threads or stepped by the test.
 #pragma once
 
 #include <cstddef>

@@ -34,7 +34,7 @@ struct scripted_driver : fake_driver<manual_clock<>> {
         if (const auto act = std::exchange(on_wait, {})) act();
         fake_driver::wait(deadline_ns);
     }
-    std::function<void()> on_poll, on_wait;  // called at every poll; called at the next wait, once
+    std::function<void()> on_poll, on_wait;  // on_poll: at every poll; on_wait: once, at the next wait
 };
 
 // Makes tasks that note their names.

@@ -2,23 +2,25 @@
 // and a cancel take as many steps among a million timers as among a thousand.
 //
 // What it is. A hierarchical timing wheel before a timer heap. A timer that is far away lies in the list of a slot,
-// where it is added and cancelled in a few steps; when its time comes near, its slot is emptied into finer slots, and
-// at last into the heap, which gives the exact order. Few timers lie in the heap from the start.
+// where it is added, moved and cancelled in a few steps; when its time comes near, its slot is emptied into finer
+// slots, and at last into the heap, which gives the exact order. Few timers lie in the heap from the start.
 //
-// When to use it. For timeouts, most of which are cancelled. When not: for timers that all fire soon; the heap alone
-// has them one move earlier.
+// When to use it. For timeouts, most of which are cancelled. When not: for timers that all fire soon; with the heap
+// alone each is moved once less.
 //
 // Threads.  size, next_deadline: any thread; each number may be a moment old. All other functions: the owner.
-// Progress. size, next_deadline: wait-free. add, cancel: a constant number of steps while the timer is far away, and
-//           O(log k) for one within a tick, of k such timers, or of those few. pop_due: moves each timer at most once
-//           for each level (eight), all of a slot at once.
-// Order.    By deadline; equal deadlines in the order they were added.
+// Progress. size, next_deadline: wait-free. add, move, cancel: a constant number of steps while the timer is far away,
+//           and O(log k) for one within a tick, of k such timers, or of those few. pop_due: moves each timer at most
+//           once for each level (eight), all of a slot at once.
+// Order.    By deadline; equal deadlines in the order they were added, or moved.
+// Node.     add reads its deadline_ns; when the timer comes out again, its last deadline stands there.
 // Time.     Nanoseconds of whatever clock the caller reads; the wheel learns the time by pop_due alone. If that jumps
 //           ahead, each slot that was passed is emptied; if it goes back, nothing is due earlier for that.
 // Deadline. next_deadline is never later than the earliest timer, and may be earlier, by up to the width of its slot:
 //           the owner wakes then, moves the slot, and sleeps on. After a pop_due that gave null it is after that time.
 // Memory.   It does not own the nodes; a node has a member `deadline_ns`. A timer takes 56 bytes, and 40 more where it
-//           is in the heap, for which the room is kept, so pop_due and cancel allocate nothing. Nothing is given back.
+//           is in the heap, for which the room is kept, so pop_due, move and cancel allocate nothing. Nothing is given
+//           back.
 //
 // Invariants, for a timer of tick t, and the tick `base_` that pop_due has reached
 //   I1  t > base_ if it lies in the wheel: in the list of level l, the highest group of six bits in which t and base_
@@ -48,7 +50,7 @@
 
 namespace apiary {
 
-// Few: as many timers are in the heap before one lies in the wheel.
+// `Few`: so many timers are kept in the heap before the wheel is used.
 template <class Node, class Sync = real_sync, std::size_t Few = 256>
 class timer_wheel {
 public:
@@ -70,10 +72,7 @@ public:
         r->deadline_ns = node->deadline_ns;
         r->node = node;
         ++held_;
-        if (lists_ == nullptr || (in_lists_ == 0 && heap_.held() < Few))
-            r->in_heap = heap_.add(r);
-        else
-            place(*r);
+        put(*r);
         publish();
         return {r->index, r->generation};
     }
@@ -98,11 +97,21 @@ public:
 
     // Gives the timer back to the caller; null if it has run or was cancelled.
     Node* cancel(timer_handle h) {
-        if (h.slot >= made_ || h.generation % 2 == 0) return nullptr;
-        record& r = at(h.slot);
-        if (r.generation != h.generation) return nullptr;
-        take_out(r);
-        return release(r);
+        record* const r = pending(h);
+        if (r == nullptr) return nullptr;
+        take_out(*r);
+        return release(*r);
+    }
+
+    // Gives a pending timer another deadline; its handle stays. False: it has run or was cancelled.
+    bool move(timer_handle h, std::int64_t deadline_ns) {
+        record* const r = pending(h);
+        if (r == nullptr) return false;
+        take_out(*r);
+        r->deadline_ns = deadline_ns;
+        put(*r);
+        publish();
+        return true;
     }
 
     // Takes out every timer for which `gone` is true, and gives it to `sink`, which must not touch the wheel. O(n) of
@@ -153,7 +162,7 @@ private:
         std::array<list, level_count * slots + 1> of;
     };
 
-    // For the heap, whose numbers only the owner reads.
+    // For the inner heap, whose numbers only the owner reads.
     struct unpublished {
         template <class T>
         class atomic {
@@ -182,10 +191,22 @@ private:
     }
     Node* release(record& r) {
         ++r.generation;  // I3: now even
+        r.node->deadline_ns = r.deadline_ns;
         r.behind = std::exchange(free_, &r);
         --held_;
         publish();
         return r.node;
+    }
+    record* pending(timer_handle h) {
+        if (h.slot >= made_ || h.generation % 2 == 0) return nullptr;
+        record& r = at(h.slot);
+        return r.generation == h.generation ? &r : nullptr;
+    }
+    void put(record& r) {
+        if (lists_ == nullptr || (in_lists_ == 0 && heap_.held() < Few))
+            r.in_heap = heap_.add(&r);
+        else
+            place(r);
     }
     void take_out(record& r) {
         if (r.list == in_the_heap)
@@ -194,7 +215,7 @@ private:
             unlink(r);
     }
 
-    // Into the heap if it is near, or else into its list, as the last one.
+    // Puts it into the heap if it is near; otherwise at the end of its list.
     void place(record& r) {
         const std::uint64_t t = tick_of(r.deadline_ns);
         if (t <= base_) {
@@ -237,7 +258,7 @@ private:
         const unsigned shift = level * group_bits;
         return (base_ >> shift >> group_bits << group_bits << shift) | slot << shift;
     }
-    // The time has reached this tick: moves what is no longer ahead of it.
+    // The time has reached this tick: moves the timers that no longer lie ahead of it.
     void reach(std::uint64_t tick) {
         while (levels_ != 0) {
             const std::uint64_t start = earliest_start();
@@ -268,7 +289,7 @@ private:
 
     timer_heap<record, unpublished> heap_;
     std::vector<std::unique_ptr<record[]>> chunks_;
-    std::unique_ptr<lists> lists_;  // once there are more timers than a few
+    std::unique_ptr<lists> lists_;  // made when there are more than a few timers
     record* free_ = nullptr;
     std::uint32_t made_ = 0;
     std::size_t held_ = 0, in_lists_ = 0;

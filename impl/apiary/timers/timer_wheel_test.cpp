@@ -32,17 +32,18 @@ public:
     struct pending {
         node* what;
         timer_handle handle;
+        std::int64_t deadline_ns;
     };
-    void add(node* n, timer_handle h) {
-        const auto at = std::upper_bound(all_.begin(), all_.end(), n->deadline_ns,
-                                         [](std::int64_t d, const pending& p) { return d < p.what->deadline_ns; });
-        all_.insert(at, {n, h});
+    void add(node* n, timer_handle h, std::int64_t deadline_ns) {
+        const auto at = std::upper_bound(all_.begin(), all_.end(), deadline_ns,
+                                         [](std::int64_t d, const pending& p) { return d < p.deadline_ns; });
+        all_.insert(at, {n, h, deadline_ns});
     }
     void remove(const node* n) {
         std::erase_if(all_, [n](const pending& p) { return p.what == n; });
     }
     node* earliest() const { return all_.empty() ? nullptr : all_.front().what; }
-    std::int64_t next() const { return all_.empty() ? wheel::never : all_.front().what->deadline_ns; }
+    std::int64_t next() const { return all_.empty() ? wheel::never : all_.front().deadline_ns; }
     pending any(std::size_t i) const { return all_[i % all_.size()]; }
     std::size_t size() const { return all_.size(); }
 
@@ -68,7 +69,7 @@ void does_what_a_sorted_list_does() {
         std::vector<timer_handle> gone;
         std::int64_t now = seed % 3 == 0 ? 0 : static_cast<std::int64_t>(below(1ULL << 50));
         for (int step = 0; step < 1500; ++step) {
-            switch (below(9)) {
+            switch (below(10)) {
                 case 0:
                 case 1:
                 case 2: {
@@ -76,14 +77,15 @@ void does_what_a_sorted_list_does() {
                     if (below(50) == 0) deadline = wheel::never - static_cast<std::int64_t>(below(2));
                     if (below(50) == 0) deadline = -static_cast<std::int64_t>(below(3));
                     nodes.push_back(std::make_unique<node>(node{deadline, step}));
-                    reference.add(nodes.back().get(), w.add(nodes.back().get()));
+                    reference.add(nodes.back().get(), w.add(nodes.back().get()), deadline);
                     break;
                 }
                 case 3:
                     if (reference.size() != 0) {
-                        const auto [n, handle] = reference.any(below(1000));
+                        const auto [n, handle, deadline] = reference.any(below(1000));
                         ASSERT_EQ(w.cancel(handle), n);
                         ASSERT_EQ(w.cancel(handle), nullptr) << "twice";
+                        ASSERT_EQ(n->deadline_ns, deadline);
                         reference.remove(n);
                         gone.push_back(handle);
                     }
@@ -113,6 +115,19 @@ void does_what_a_sorted_list_does() {
                         node* const expected = reference.earliest();
                         ASSERT_EQ(w.pop(), expected) << "seed " << seed << ", step " << step;
                         if (expected != nullptr) reference.remove(expected);
+                    }
+                    break;
+                case 8:
+                    if (reference.size() != 0) {
+                        const auto [n, handle, before] = reference.any(below(1000));
+                        std::int64_t deadline = now + some_delay(generator);
+                        if (below(20) == 0) deadline = wheel::never;
+                        ASSERT_TRUE(w.move(handle, deadline)) << before;
+                        reference.remove(n);
+                        reference.add(n, handle, deadline);
+                    }
+                    if (!gone.empty()) {
+                        ASSERT_FALSE(w.move(gone[below(gone.size())], now));
                     }
                     break;
                 default: {
@@ -195,6 +210,22 @@ TEST(timer_wheel, gives_back_a_timer_for_never_only_when_it_is_asked_for_any) {
     EXPECT_EQ(w.pop(), nullptr);
     EXPECT_EQ(w.cancel({}), nullptr);
     EXPECT_EQ(w.cancel({UINT32_MAX, 1}), nullptr);
+    EXPECT_FALSE(w.move({}, 1));
+}
+
+TEST(timer_wheel, a_timer_that_is_moved_comes_out_at_its_last_deadline_with_that_deadline) {
+    wheel w;
+    node n{10 * second, 0}, other{5 * second, 1};
+    const timer_handle h = w.add(&n);
+    (void)w.add(&other);
+    EXPECT_TRUE(w.move(h, 3 * second));
+    EXPECT_TRUE(w.move(h, 5 * second));
+    EXPECT_EQ(w.size(), 2U);
+    EXPECT_EQ(w.pop_due(4 * second), nullptr);
+    EXPECT_EQ(w.pop_due(5 * second), &other) << "it was moved there after that one was added";
+    EXPECT_EQ(w.pop_due(5 * second), &n);
+    EXPECT_EQ(n.deadline_ns, 5 * second);
+    EXPECT_FALSE(w.move(h, second));
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ namespace apiary {
 // D71 has the cost).
 template <class S>
 concept worker_sources = requires(S& s, const S& c, typename S::task_type* t, unsigned id) {
-    // In service from open() on, under that id. enter may throw; then nothing has changed. From leave() on the doors
-    // refuse.
+    // In service from open() on, under that id. enter may throw; then nothing has changed. After leave() posts to the
+    // worker are refused.
     { s.enter(id) } -> std::same_as<void>;
     { s.open() } -> std::same_as<void>;
     { s.leave() } -> std::same_as<void>;
@@ -49,11 +49,11 @@ concept worker_sources = requires(S& s, const S& c, typename S::task_type* t, un
     { s.keep(t) } -> std::same_as<void>;
     // How many tasks wait for a time.
     { c.pending() } -> std::same_as<std::size_t>;
-    // After a detach: closes the doors and gives the timers to others; then gives them the kept tasks. False: a stop
-    // has closed the others' doors.
+    // After a detach: refuses further posts and gives the timers to others; then gives them the kept tasks. False: a
+    // stop has closed the places to give them to.
     { s.hand_over_timed() } -> std::same_as<bool>;
     { s.hand_over_kept() } -> std::same_as<bool>;
-    // After the stop: closes the doors, and drops what a drain need not run.
+    // After the stop: refuses further posts, and drops what a drain need not run.
     { s.close() } -> std::same_as<void>;
     // After close: the next task, or null. Sources in which run_some may run a task that calls help_until also answer
     // it inside run_some, and say so by takes_inside_run_some (helping.hpp).

@@ -13,11 +13,11 @@ enum class worker_kind : std::uint8_t { io, compute };
 
 struct worker_counters {
     worker_kind kind = worker_kind::io;
-    unsigned slot = 0;  // counters belong to a slot, over all lives of its worker; each kind has slots of its own
+    unsigned slot = 0;  // counters belong to a slot, through all lives of its worker; each kind has its own slots
     std::uint64_t run = 0, exceptions = 0, discarded = 0, cancelled = 0;
     std::uint64_t parked = 0;    // sleeps announced, naps included
-    std::uint64_t woken = 0;     // of those, how many a poster's claim ended
-    std::uint64_t spurious = 0;  // of those, how many found nothing and went back to sleep
+    std::uint64_t woken = 0;     // of these, those that a poster's claim ended
+    std::uint64_t spurious = 0;  // of these, those that found nothing and ended in sleep again
     // A kind without ready work, or without timers, leaves these at 0; none uses all.
     std::uint64_t stolen = 0;     // tasks taken from other workers' deques
     std::uint64_t batches = 0;    // visits to the crew's pool that brought tasks

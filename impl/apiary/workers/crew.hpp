@@ -7,7 +7,7 @@
 // members, and front_end.hpp has the usual ones.
 //
 // Who must wake whom (schedulers/hive/README.md has the argument)
-//   post, post_list   -> one sleeper, unless a worker searches (idle_set) that was called for less than search_ns ago
+//   post, post_list   -> one sleeper, unless a worker searches (idle_set) whose search began less than search_ns ago
 //   post_to           -> that worker, if its inbox was empty and it sleeps
 //   a task's post     -> one sleeper, which may steal the task, unless a worker searches; for a task that is alone in
 //                        its worker's slot and deque, also unless a worker naps
@@ -155,8 +155,8 @@ public:
         return all;
     }
 
-    // Wakes at most one sleeper, and none while a worker that was woken is still searching. `can_wait`: nor while one
-    // naps, which will look. For workers, after they have made work stealable.
+    // Wakes at most one sleeper, and none while another worker still searches. `can_wait`: also none while one naps,
+    // since it will look. For workers, after they have made work stealable.
     void wake_one(bool can_wait = false) {
         sync::fence_light();  // idle_set S2
         const idle_word seen = idle_.look();
@@ -165,8 +165,8 @@ public:
     }
 
     // The same for a post from outside, into the pool or into a queue of the owner's own that its workers look at. The
-    // searcher may be descheduled for milliseconds, so its search counts for search_ns from when it was called for.
-    // While a search is overdue every post wakes a sleeper, as long as there is one.
+    // searcher may be descheduled for milliseconds, so its search counts for search_ns from its wake. While a search is
+    // overdue every post wakes a sleeper, as long as there is one.
     void wake_one_soon() {
         const idle_word seen = idle_.look();
         if (sync::checked || seen.somebody_may_sleep()) [[unlikely]]  // a check is told why none was claimed
@@ -182,7 +182,7 @@ public:
     idle_set<sync>& idle() { return idle_.of(0); }  // the first set; a small crew has no other
     const idle_set<sync>& idle() const { return idle_.of(0); }
     idle_account<sync>& account() { return idle_account_; }
-    // A worker searches on: its search does not expire yet.
+    // Called by a worker that goes on searching: its search does not expire yet.
     void search_goes_on(std::int64_t now_ns) {
         if (parameters_.search_ns != worker_parameters::for_ever)
             search_began_ns_.store(now_ns, std::memory_order_relaxed);
@@ -195,7 +195,7 @@ public:
     }
 
 private:
-    // Out of line, so that a post that wakes nobody saves no registers for it.
+    // Out of line, so that a post that wakes no worker saves no registers for it.
     [[gnu::noinline]] void claim_and_wake(idle_word seen, bool can_wait) {
         if (const auto slot = idle_.claim_any(seen, can_wait, [] { return false; })) wake(*slot, true);
     }

@@ -50,7 +50,7 @@ using with_deque = kind<apiary::ready_work<real_sync, apiary::chase_lev_deque<ta
 using with_half_queue =
     kind<apiary::ready_work<real_sync, apiary::steal_half_queue<task_type*, real_sync, small_half_queue>>>;
 using with_pool_alone = kind<apiary::no_ready_work<real_sync>>;
-// Of no one kind of job: tasks run beside whatever else the tests make of a job.
+// Its jobs are of any kind: tasks, and whatever else the tests derive from a job.
 using job_type = apiary::job<real_sync>;
 using of_jobs =
     kind<apiary::ready_work<real_sync, apiary::chase_lev_deque<job_type*, real_sync, small_deque>, job_type>>;

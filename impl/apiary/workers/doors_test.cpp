@@ -1,4 +1,4 @@
-// Two doors: the counts one by one, and a crew whose jobs post to the end.
+// Two doors: the counts, step by step, and a crew whose jobs post until their end.
 #include <apiary/workers/two_doors.hpp>
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ TEST(two_doors, sum_up_to_nothing) {
     EXPECT_TRUE(d.close(all));
 }
 
-// The report of a scheduler that counts: a leave was seen, and the enter before it not yet.
+// A report of running work may see a leave and not yet the enter that came before it.
 TEST(two_doors, never_tell_less_than_nothing) {
     two_doors<> d;
     two_doors<>::share a, b;
@@ -85,7 +85,7 @@ TEST(two_doors, never_tell_less_than_nothing) {
     EXPECT_EQ(d.living([&](auto f) { f(a), f(b); }), 0U);
 }
 
-// A front end of two doors: roots from outside, each with a chain of successors.
+// A front end with two doors: roots are posted from outside, and each has a chain of successors.
 struct chains {
     plain_crew& c;
     two_doors<> doors;

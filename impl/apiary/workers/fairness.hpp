@@ -10,11 +10,13 @@
 //   first looks    a worker that had no own task does not know how long the next ones are. It looks at the clock after
 //                  first_looks of them, and once more after as many: if these took longer than probe_ns, the interval
 //                  ends there. A batch from the pool does not count: the pool has just had its turn.
+//   the pool       has pool_visits tasks at the end of an interval of long tasks, and goes on until it has had
+//                  probe_ns: short tasks that come while one long one runs may be more than the visits.
 //   the old end    of the deque has its turn at the end of an interval, but seldom when the deque is long: each turn
 //                  begins another branch of a tree of tasks, and the deque would grow by them.
 //
-// Threads. The worker's own. Progress: constant time. The worker reads the clock once for each interval, and twice more
-// in the first one.
+// Threads. The worker's own. Progress: constant time. The worker reads the clock once for each interval, twice for one
+// of long tasks, and twice more in the first one.
 // Tested by fairness_test.cpp and, as the hive's bounds, by hive_fairness_test.cpp. Decisions: impl/DECISIONS.md D31,
 // D43, D114.
 #pragma once
@@ -32,9 +34,9 @@ class fairness {
 public:
     explicit fairness(const worker_parameters& p) : p_(p) {}
 
-    // How many own tasks may still run before the worker asks whether it may go on.
+    // The number of own tasks that may run before the worker asks whether it may go on.
     std::size_t left() const { return left_; }
-    // Work has come for this worker alone: the others have their turn within the interval.
+    // Work has come for this worker alone, which is served now; the interval goes on afterwards with `left` tasks.
     void pause(std::size_t left) { left_ = left; }
     // No own task is left that could wait for a turn.
     void ran_dry() {
@@ -47,6 +49,11 @@ public:
         if (began_ns_ != unknown) return;
         const std::size_t more = std::min(n, rest_);
         left_ += more, rest_ -= more;
+    }
+    // Own tasks are long, and the next begins: if it is the first of the interval, the interval's time begins now. The
+    // time of the pool's turn would otherwise be theirs, and shrink the interval to one task.
+    void begin_interval(std::int64_t now_ns) {
+        if (left_ == interval_) began_ns_ = now_ns;
     }
     // All that were left have run: true if the interval is over.
     bool is_over() const { return rest_ == 0; }
@@ -79,6 +86,11 @@ public:
     }
 
     bool tasks_are_long() const { return interval_ < p_.global_probe_interval; }
+    // The pool has had its visits: true if own tasks are long, and it has had less time since the last of them than
+    // an interval may take.
+    [[nodiscard]] bool pool_goes_on(std::int64_t now_ns) const {
+        return tasks_are_long() && now_ns - began_ns_ < p_.probe_ns;
+    }
     // Tasks are long, and each is an interval: the deque then works like a queue.
     bool oldest_first() const { return tasks_are_long() && interval_ == 1; }
 
@@ -95,7 +107,7 @@ private:
     std::size_t interval_ = p_.global_probe_interval;  // own tasks between two turns of the others
     std::size_t left_ = first_;                        // of the interval, before the next look at the clock,
     std::size_t rest_ = behind_first_;                 // and after it
-    std::size_t timed_ = 0;                            // how many will have run since began_ns_ when left_ have
+    std::size_t timed_ = 0;                            // own tasks from began_ns_ to the end of left_
     std::int64_t began_ns_ = unknown;
     std::size_t passed_ = 0;
 };

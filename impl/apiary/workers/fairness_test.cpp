@@ -35,6 +35,8 @@ TEST(fairness, long_tasks_shorten_the_interval_to_what_fits) {
         f.end_interval(500 + c.took_ns);
         EXPECT_EQ(f.left(), c.interval) << c.took_ns;
         EXPECT_EQ(f.tasks_are_long(), c.interval < 10) << c.took_ns;
+        EXPECT_EQ(f.pool_goes_on(500 + c.took_ns + 999), c.interval < 10) << c.took_ns;
+        EXPECT_FALSE(f.pool_goes_on(500 + c.took_ns + 1000)) << "it has had probe_ns";
         EXPECT_EQ(f.oldest_first(), c.interval == 1) << c.took_ns;
         f.ran_dry();
         EXPECT_FALSE(f.tasks_are_long()) << "forgotten when nothing is left";
@@ -52,6 +54,19 @@ TEST(fairness, an_interval_that_took_no_time_counts_as_one_nanosecond) {
     first.end_interval(500);
     EXPECT_EQ(first.left(), 4U) << "four fit into a nanosecond";
     EXPECT_TRUE(first.is_over()) << "the next interval is these four";
+}
+
+TEST(fairness, an_interval_of_long_tasks_begins_with_its_first_task) {
+    const worker_parameters p{.global_probe_interval = 10, .probe_ns = 1000};
+    fairness f(p);
+    f.end_interval(0);
+    f.end_interval(2500);
+    ASSERT_EQ(f.left(), 4U);
+    f.begin_interval(9000);
+    f.pause(2);
+    f.begin_interval(9500);  // two tasks are left of it: it has begun
+    f.end_interval(10'000);
+    EXPECT_EQ(f.left(), 4U) << "four in 1000 ns";
 }
 
 TEST(fairness, an_interval_grows_again_when_its_tasks_are_short) {

@@ -20,7 +20,7 @@ namespace {
 using apiary::front_end;
 using apiary::stop_mode;
 
-// Two crews of an owner, which write down what a stop does to them.
+// Two crews of one owner, which record what a stop does to them.
 struct crew_that_tells {
     char name;
     std::vector<char>* told;
@@ -94,7 +94,7 @@ TEST(thread_team, that_gave_its_threads_up_waits_for_none) {
     EXPECT_NO_THROW(team.join());
 }
 
-// What the engine asks for. A crew of these would name the missing member in one line.
+// What the engine asks of its users. A crew of these types would name the missing member in one line.
 using sources = apiary::plain_crew::worker_type::sources_type;
 static_assert(apiary::worker_sources<sources>);
 struct never_says_what_is_urgent : sources {

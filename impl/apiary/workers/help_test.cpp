@@ -1,4 +1,4 @@
-// What a worker does that waits at a latch: on workers that the test steps, and on threads.
+// What a worker that waits at a latch does: on workers that the test steps, and on threads.
 #include <apiary/workers/helping.hpp>
 
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ TEST_F(help, goes_on_to_what_is_kept_then_to_the_pool_then_to_another_worker) {
     EXPECT_EQ(log, (words{"own", "kept", "pool 1", "pool 2", "stolen"}));
 }
 
-// The other worker sleeps, as far as the idle set knows: the test says so behind the posts, which find nobody asleep.
+// To the idle set the other worker sleeps: the test announces that after the posts, which find no sleeper.
 TEST_F(help, with_a_task_of_the_pool_wakes_another_worker_for_those_behind_it) {
     plain_crew c(2);
     worker& w = c.worker(0);
@@ -159,14 +159,14 @@ TEST_F(help, a_post_wakes_a_worker_that_sleeps_at_a_latch) {
     EXPECT_EQ(w.counters().run, 1U);
 }
 
-// Stepped: the worker was claimed by a post that another one serves, and goes on with its job.
+// A post has claimed the worker, another worker serves that post, and the first goes on with its job.
 TEST_F(help, a_search_that_posts_count_on_ends_before_the_waiting_job_goes_on) {
     plain_crew c(2, {.looks_before_sleep = 0});
     worker& w = c.worker(0);
     latch l(w, 1);
     std::thread waiter([&] { w.help_until(l, always); });
     while (c.crew().idle().snapshot().sleepers() == 0) std::this_thread::yield();
-    ASSERT_TRUE(c.crew().idle().claim(0));  // as a post does, whose task another worker has taken meanwhile
+    ASSERT_TRUE(c.crew().idle().claim(0));  // as by a post whose task another worker has taken meanwhile
     l.count_down();
     w.driver().wake();
     waiter.join();
@@ -239,7 +239,7 @@ struct fork : apiary::job<> {
     static bool end_it(job& self, apiary::job_end, apiary::any_worker* by) {
         auto& mine = static_cast<fork&>(self);
         mine.sum = mine.count(*static_cast<worker*>(by));
-        mine.parent->count_down();  // it may be gone behind this
+        mine.parent->count_down();  // it may be gone after this
         return true;
     }
     long count(worker& here) const {

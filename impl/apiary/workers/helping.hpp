@@ -7,8 +7,8 @@
 // It runs, in this order: jobs that its own tasks posted, the newest first; jobs that its sources keep; one of the
 // pool; a theft. It runs one at a time and looks at the latch after each. Events and timers wait. A job that it runs
 // may wait in turn, on the same stack. The front end limits that depth by `may_help`, which is asked before each task.
-// Once it answers no, the worker blocks until the latch opens, and is none of the sleepers on which posts rely. Its
-// jobs are left to thieves, so a front end may answer no only if others can get at the jobs that it waits for.
+// Once it answers no, the worker blocks until the latch opens; it is no sleeper then, and no post wakes it. Its jobs
+// are left to thieves, so a front end may answer no only if others can get at the jobs that it waits for.
 //
 // Neither a stop nor a detach ends the wait: the job goes on when the latch opens. After a draining stop the worker
 // helps on. After a discarding stop it drops the jobs that it finds, so a job must count down also when it is dropped.

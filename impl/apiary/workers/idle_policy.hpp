@@ -19,6 +19,7 @@
 //
 // Threads. The worker's own. Progress: constant time.
 // Tested by idle_policy_test.cpp, a table of cases. Decisions: impl/DECISIONS.md D35, D40, D44, D49, D56, D57, D68.
+// README.md has what each rule was measured to bring, and names those without a measured effect.
 #pragma once
 
 #include <algorithm>
@@ -51,8 +52,8 @@ public:
         return false;
     }
 
-    // Times every eighth yield, because timing costs two looks at the clock; and the first yield after sleeps without
-    // one.
+    // Times every eighth yield, because timing costs two looks at the clock; also the first yield after sleeps that
+    // came without a yield.
     [[nodiscard]] bool times_this_yield() {
         if (++yields_ != timed_yields) return false;
         yields_ = 0;
@@ -100,7 +101,7 @@ private:
     static constexpr unsigned timed_yields = 8, first_contended_sleeps = 16, step = 8;
     const worker_parameters& p_;
     unsigned idle_turns_ = 0, yields_ = 0, naps_left_ = 0;
-    unsigned contended_sleeps_ = 0;  // how many sleeps still come without a look
+    unsigned contended_sleeps_ = 0;  // how many more sleeps come without a second look
     unsigned next_contended_sleeps_ = first_contended_sleeps;
     std::int64_t yield_ns_ = none;  // the yield that is still to be judged
     std::uint64_t ran_before_yield_ = 0, ran_before_sleep_ = 0;

@@ -15,7 +15,7 @@ constexpr auto no = [] { return false; };
 // A worker that has slept after its first 10 tasks.
 struct worker {
     explicit worker(worker_parameters parameters) : p(parameters) { policy.slept(ran = 10); }
-    // A turn ran so many tasks, the next found nothing: does it look again?
+    // A turn has run this many tasks, and the next found nothing: does the worker look again?
     bool looks(std::uint64_t tasks, bool others_sleep, bool displaced) {
         if (tasks != 0) policy.worked();
         ran += tasks;

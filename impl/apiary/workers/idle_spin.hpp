@@ -4,18 +4,19 @@
 // since none must be woken, and the looking costs processor time. With idle_cpu 0, the default, there are no spins.
 //
 // The account. One for each crew: processor time that accrues with the time of day at the rate idle_cpu, up to spin_ns,
-// and that spins spend. So all spins of a crew together take at most idle_cpu of the time that has passed, and spin_ns:
-// what a spin takes beyond its loan, such as in a yield, is a debt that the account works off first. One worker spins
-// at a time; the time is that of the clock, so a spinner that has lost its processor pays for it too.
+// and that spins spend. So all spins of a crew together take at most idle_cpu of the time that has passed, plus one
+// spin_ns. The exception: a spin whose last yield is long takes more than its loan. It overdraws the account, which
+// then lends nothing until that time has accrued, too. One worker spins at a time. The clock measures a spin, so a
+// spinner pays also while it has lost its processor.
 //
 // The spin. One for each worker; it learns how long the worker's idle spells last.
-//   dense enough    a worker spins only where a spell of twice the expected length is paid for by what is saved. If
-//                   posts come seldom, a program with any idle_cpu is as quiet as without.
-//   to the end      it then looks on as long as the account allows: a spin that ends before the post was for nothing.
-//   once            in each spell: after a spin in vain it sleeps.
-//   lets others go on   it yields often, and a long yield ends the spin. A worker whose processor is contended does not
+//   if it can pay   a worker spins only if the account holds enough for twice the idle spell that it expects. If posts
+//                   come seldom, a program with any idle_cpu is as quiet as one without.
+//   to the end      it then looks on as long as the account allows: a spin that ends before the post comes is wasted.
+//   once            it spins at most once in an idle spell: after a spin that found nothing it sleeps.
+//   yields          it yields often, and a long yield ends the spin. A worker whose processor is contended does not
 //                   spin (idle_policy).
-// Meanwhile it searches (idle_set): posts rely on it, and wake nobody, as long as its search has not expired.
+// A worker that spins is a searcher (idle_set): posts rely on it, and wake no worker, until its search expires.
 //
 // Threads.   idle_spin: the worker's own. idle_account: any worker of the crew; give_back: the one that has the loan.
 // Progress.  Constant time, wait-free.
@@ -71,7 +72,7 @@ private:
     std::int64_t at_share(double ns) const { return static_cast<std::int64_t>(std::min(std::ceil(ns / share_), 4e18)); }
 
     const double share_, most_;
-    // Up to when what has accrued is spent; `lent` while a worker spins.
+    // The time up to which everything that accrued has been spent; `lent` while a worker spins.
     typename Sync::template atomic<std::int64_t> paid_until_;
 };
 
@@ -93,7 +94,7 @@ public:
         const std::int64_t least = std::max<std::int64_t>(2 * expected_ns_, 1);
         return spun_ || least > p_.spin_ns ? 0 : least;
     }
-    // The spell lasts at least until now: while it spins, and after a sleep.
+    // Called while the worker spins, and after a sleep: its idle spell has lasted at least until now.
     void idle_until(std::int64_t now_ns) { seen_ns_ = now_ns; }
 
     // False: there is no loan.
@@ -103,7 +104,7 @@ public:
         looks_ = 0;
         return spun_;
     }
-    // At every eighth look: a yield costs as much as some looks.
+    // True at every eighth look: a yield costs as much as several looks.
     [[nodiscard]] bool yields_now() { return ++looks_ % 8 == 0; }
     bool spins() const { return loan_.most_ns != 0; }
     bool over() const { return seen_ns_ - loan_.began_ns >= loan_.most_ns; }
@@ -115,7 +116,7 @@ public:
 
 private:
     void learn(std::int64_t spell_ns) {
-        expected_ns_ += (std::min(spell_ns, 2 * p_.spin_ns) - expected_ns_) / 4;  // a pause counts as some spells
+        expected_ns_ += (std::min(spell_ns, 2 * p_.spin_ns) - expected_ns_) / 4;  // clipped: a pause is forgotten soon
     }
 
     const worker_parameters& p_;

@@ -16,7 +16,7 @@ using apiary::worker_parameters;
 using account = apiary::idle_account<apiary::real_sync>;
 
 worker_parameters at(double share, std::int64_t spin_ns = 1000) { return {.idle_cpu = share, .spin_ns = spin_ns}; }
-// What is saved at that time; the loan is given back at once.
+// The time saved at that moment; the loan is given back at once.
 std::int64_t saved(account& a, std::int64_t now_ns) {
     const idle_loan l = a.lend(now_ns, 0);
     if (l.most_ns != 0) a.give_back(l, now_ns);
@@ -54,7 +54,7 @@ TEST(idle_account, a_spin_beyond_its_loan_is_worked_off_first) {
     EXPECT_EQ(saved(b, 1000), 1000);
 }
 
-// Whatever the share and however long a spin lasts: what is spent is at most what accrued, and the first spin.
+// For every share and length of a spin: no more is spent than has accrued, plus the first spin.
 TEST(idle_account, never_spends_more_than_the_share_and_one_spin) {
     for (const double share : {1e-300, 1e-9, 0.01, 0.3, 0.999, 1.0}) {
         account a(at(share));
@@ -74,7 +74,7 @@ TEST(idle_account, never_spends_more_than_the_share_and_one_spin) {
 
 struct worker {
     explicit worker(double share = 1) : p(at(share)) {}
-    // An idle spell of that length, and a task; what it wanted for a spin.
+    // An idle spell of that length, then a task. Returns what the worker wanted for a spin.
     std::int64_t spell(std::int64_t lasts_ns) {
         const std::int64_t least = spin.wants(now, ran);
         spin.idle_until(now += lasts_ns);

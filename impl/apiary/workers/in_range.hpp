@@ -17,7 +17,7 @@
 
 namespace apiary {
 
-// `whose`: the front end's name, for the message.
+// `whose`: the name of the front end, for the message.
 template <class Number>
 Number in_range(const char* whose, Number n, Number least, Number most, const char* what) {
     if (n < least || n > most)

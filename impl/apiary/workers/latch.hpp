@@ -1,5 +1,5 @@
-// latch: what a worker waits for inside a job: that a number of others have counted down. It lies on the stack of the
-// job that waits.
+// latch: a worker waits for it inside a job until a number of others have counted down. It lies on the stack of the job
+// that waits.
 //
 //     latch<worker_type> children(here, 2);      // here: the worker that runs this job
 //     …                                          // post two jobs; the end function of each calls

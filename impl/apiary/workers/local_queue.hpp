@@ -103,7 +103,7 @@ private:
         if (n == 0) rest.push_back(t);  // a thief is at work
         const bool posted = post(rest);
         if (n == 0) return posted;
-        // There is room now: nobody else pushes here.
+        // There is room now: no other thread pushes here.
         if (posted) return own_.try_push(t);
         while (Task* back = rest.pop_front()) (void)own_.try_push(back);
         return false;

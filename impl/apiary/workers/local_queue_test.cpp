@@ -1,4 +1,4 @@
-// A worker's own queue on one thread: what the two differ in, a theft and a push that finds no room.
+// A worker's own queue on one thread: the two differences between the queues, a theft and a push without room.
 #include <apiary/workers/local_queue.hpp>
 
 #include <gtest/gtest.h>

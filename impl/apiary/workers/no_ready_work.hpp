@@ -1,5 +1,5 @@
-// no_ready_work: the ready work of a worker whose tasks post to pools alone. It holds nothing, and thieves find
-// nothing.
+// no_ready_work: the ready work of a worker whose tasks post only to pools. It holds nothing, and thieves find
+// nothing in it.
 //
 // When to use it. For workers that take one task at a time from their crew's pool. When not: if tasks post to the
 // worker that runs them; such workers have no post_local.

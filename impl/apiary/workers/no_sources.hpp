@@ -1,9 +1,9 @@
 // no_sources: the sources of a worker that has none: its work comes from ready work and the crew's pool.
 //
-// When to use it. For workers without inbox and timers; and as the base of sources that have something else, and hide
-// the functions that they do otherwise. A crew of them has no post_to.
+// When to use it. For workers without inbox and timers; and as the base of other sources, which hide the functions that
+// they implement otherwise. A crew of such workers has no post_to.
 //
-// Threads. The worker's own, except enter, open, leave and id: with the owner's mutex held. It meets worker_sources
+// Threads. The worker's own, except enter, open, leave and id: with the owner's mutex held. It satisfies worker_sources
 // (concepts.hpp). Checked by model_check/schedulers/hive, as part of compute workers.
 #pragma once
 
@@ -55,7 +55,7 @@ protected:
         const std::size_t there = kept_.size();
         for (std::size_t left = there; left > 0 && !self().owner().stopping(); --left) {
             task_type* t = kept_.pop_front();
-            if (t == nullptr) break;  // the task before it has helped, and so run this one
+            if (t == nullptr) break;  // the task before it has helped, and has run this one meanwhile
             self().run_task(t);
         }
         return there > 0;

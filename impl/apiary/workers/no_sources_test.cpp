@@ -1,4 +1,4 @@
-// What a worker has that has nothing of its own: no_ready_work and no_sources hold nothing, promise
+// What a worker has if its kind has nothing of its own: no_ready_work and no_sources hold nothing, promise
 // nothing, and refuse nothing that they are given to keep.
 #include <apiary/workers/no_ready_work.hpp>
 #include <apiary/workers/no_sources.hpp>
@@ -67,7 +67,7 @@ struct worker_without_sources : apiary::no_sources<kind_without_sources, worker_
 
 class no_sources : public testing::Test {
 protected:
-    // In front of those before, as the worker keeps a batch: its last task first.
+    // Puts it in front of those before it: a worker keeps a batch from its last task to its first.
     void keep(const char* name) {
         sources.keep(storage::make([this, name] { log.emplace_back(name); }));
     }

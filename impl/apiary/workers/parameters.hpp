@@ -17,30 +17,30 @@ struct worker_parameters {
     std::size_t global_batch = 16;  // tasks taken from the global pool at once, at most
     std::size_t pool_visits = 16;   // batches from it before the next source's turn, when nothing else waits there
     std::size_t global_probe_interval = 47;  // own tasks after which the deque's old end and the global pool are probed
-    std::int64_t probe_ns = 100'000;         // fewer while that many take longer than this
-    // a worker that had no own task looks at the clock after this many, and after as many more
+    std::int64_t probe_ns = 100'000;         // an interval has fewer tasks if that many take longer
+    // the own tasks after which a worker that had none before looks at the clock; it looks again after as many more
     std::size_t first_looks = 4;
     unsigned steal_rounds = 2;    // passes over the victims before a worker gives up
     unsigned looks_before_sleep = 1;  // further turns, each after a yield, of a worker that found nothing
-    bool sleeps_after_one = true;     // but none of a worker that ran at most one task while all others sleep,
-    bool lets_poster_go_on = true;    // unless it displaced the poster that woke it
+    bool sleeps_after_one = true;     // no such turn for a worker that ran at most one task while all others sleep,
+    bool lets_poster_go_on = true;    // except if it displaced the poster that woke it
     // A yield that takes longer than long_yield_ns, and longer than yield_pays_ns for each task that came meanwhile,
     // means that the processor is contended: the worker then skips its yields, for at most this many sleeps.
     std::int64_t long_yield_ns = 100'000;
     std::int64_t yield_pays_ns = 5'000;  // about what a wake costs
     unsigned sleeps_after_long_yield = 1000;
-    // timed parks after a spurious wake beside another worker that is awake, before a sleep;
+    // timed parks of a worker before its sleep, after a spurious wake, if another worker is awake
     unsigned naps = 16;
-    // the length of each, and the longest that a task alone in a slot waits for a thief
+    // the length of a nap: a task alone in a slot waits no longer for a thief
     std::int64_t nap_ns = 50'000;
     std::int64_t search_ns = 50'000;  // how long posts rely on a worker that was woken to look
-    // What looking on before a sleep may cost, of all workers of the crew together: a share of one processor
-    // (idle_spin.hpp), and the longest such look.
+    // What spins before a sleep may cost (idle_spin.hpp): for all workers of the crew together this share of one
+    // processor, and for each spin this time.
     double idle_cpu = 0;
     std::int64_t spin_ns = 2'000'000;
     std::int64_t timer_spin_ns = 0;   // this long before a timer is due a worker watches the clock and does not sleep
-    std::size_t short_deque = 64;     // up to this length the old end's turn comes at every probe,
-    std::size_t long_deque_probes = 16;  // above, once in this many
+    std::size_t short_deque = 64;     // up to this length the deque's old end has its turn at every probe,
+    std::size_t long_deque_probes = 16;  // in a longer deque at one probe of this many
 };
 
 }  // namespace apiary

@@ -6,7 +6,7 @@
 // and in worker.hpp, "the deque" is either.
 //
 // The slot makes a chain of successors cheap: the newest task replaces the one before it, which goes to the deque. A
-// thief takes from the slot only if the deque is empty, and not from a chain that is running.
+// thief takes from the slot only if the deque is empty, and leaves a chain that is running to its worker.
 //
 // Threads.  The owner's calls: the worker's thread. looks_empty, and the part of steal_from that touches its victim:
 //           the other workers of the crew, too.
@@ -23,12 +23,12 @@
 //   wake_one; after a batch or the loot of a theft in run_task (left_more). A worker that falls asleep announces it,
 //   issues a heavy fence, and then looks here. Either the look sees the push, or the pusher sees the announcement. From
 //   a deque the look may miss only a task that a thief or the owner has taken and runs next. From a steal-half queue it
-//   may also miss tasks that a thief has claimed and not yet published, and tasks that an owner that met a full ring is
-//   about to post. Both publish first and look at the word afterwards, so they see the announcement and wake the
-//   sleeper: the thief is a pusher like any other, into its own queue. The heavy fence is spared only if all others
-//   sleep, and then neither of the two does this: each has announced its sleep after its last look, or will change the
-//   word before it steals. A worker at its drain (worker::finish) is the exception, since no poster wakes it again. If
-//   it looks while a task is in a thief's hands it ends, and the thief drains that task alone.
+//   may miss more: tasks that a thief has claimed and not yet published, and tasks that the owner of a full ring is
+//   about to post. Thief and owner publish first and look at the word afterwards, so they see the announcement and wake
+//   the sleeper: the thief is a pusher like any other, into its own queue. The heavy fence is left out only if all
+//   others sleep. Then there is no such thief or owner: each of the others announced its sleep after its last push, and
+//   will change the word before it steals. A worker at its drain (worker::finish) is an exception, since no poster
+//   wakes it. If it looks while a thief holds a task, it ends, and the thief drains that task alone.
 //
 // Checked by model_check/queues/{chase_lev_deque,steal_half_queue,lifo_slot}_check.cpp and, with the workers around it,
 // model_check/schedulers/hive, on both queues.
@@ -74,8 +74,8 @@ public:
     [[nodiscard]] bool pop(task_type*& t) { return deque_.pop(t); }
     // Takes the deque's oldest task, as a thief would.
     [[nodiscard]] steal_result<task_type*> steal_oldest() { return deque_.steal_oldest(); }
-    // Called by the thief, for its own queue. `any`: takes also the newest task of a worker that may be about to take
-    // it. `moved`: that many more are here now; the caller must look for a sleeper before it runs the first.
+    // Called by the thief, for its own queue. `any`: also takes a task from a slot whose owner may be about to take it.
+    // `moved`: that many more are here now; the caller must look for a sleeper before it runs the first.
     [[nodiscard]] steal_half_result<task_type*> steal_from(ready_work& victim, bool any) {
         auto [status, stolen, moved] = deque_.steal_from(victim.deque_);
         if (status == steal_status::empty && !victim.next_.looks_empty()) {
@@ -90,8 +90,8 @@ public:
     bool slot_looks_empty() const { return next_.looks_empty(); }
 
 private:
-    // True if a task was in the slot, and a moment later another one or none: a chain of successors, which a theft
-    // would tear from processor to processor. A task that stays, after a long one, is found again.
+    // True if the task in the slot is replaced or gone a moment later: the slot then holds a chain of successors, which
+    // a theft would move to another processor. A task that waits there for a long one is still the same.
     bool fleeting() const {
         const auto met = next_.met();
         Sync::yield();

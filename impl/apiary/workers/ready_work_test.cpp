@@ -39,7 +39,7 @@ protected:
     ~ready_work() override {
         for (auto* t : tasks) t->drop();
     }
-    // What a thief gets that takes only what nobody is about to run.
+    // The task that a thief gets if it takes none that its owner may be about to run.
     task_type* stolen() {
         const auto [status, t, moved] = thief.steal_from(ready, false);
         EXPECT_EQ(status == steal_status::taken, t != nullptr);

@@ -22,8 +22,8 @@ public:
     // The handler must outlive the runner.
     explicit task_runner(const exception_handler& handler) : handler_(handler) {}
 
-    // An exception ends the task, not the worker; it is counted, and passed to the handler if there is one. Inlined,
-    // whatever the compiler thinks of the many callers: another call costs a tenth of the shortest task.
+    // An exception ends the task, not the worker; it is counted, and passed to the handler if there is one. Inlined
+    // into all its callers, although there are many: another call costs a tenth of the shortest task.
     [[gnu::always_inline]] void run(job<Sync>* t, any_worker* by) {
         job_end how = job_end::run;
         try {

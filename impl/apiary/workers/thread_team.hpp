@@ -1,8 +1,8 @@
 // thread_team: the threads of a scheduler: it starts them, and waits until they have ended.
 //
 // When to use it. As `Parts::threads` of a front end (front_end.hpp), which gets every thread from it. A test or a
-// checker may use another team with the same calls, and the scheduler is whole, whatever runs the bodies then. When
-// not: for threads that no scheduler owns.
+// checker may use another team with the same calls: the scheduler then runs whole on threads of that team. When not:
+// for threads that no scheduler owns.
 //
 // Threads.  One at a time; the owner sees to that.
 // Errors.   start, start_all: std::system_error if a thread cannot be started or bound to its processor,
@@ -34,7 +34,7 @@ public:
         for (std::thread& t : threads_) t.join();
         threads_.clear();
     }
-    // Gives the threads up: nobody waits for them any more.
+    // Gives the threads up: no call waits for them any more.
     void detach() {
         for (std::thread& t : threads_) t.detach();
         threads_.clear();
@@ -44,7 +44,7 @@ private:
     std::vector<std::thread> threads_;
 };
 
-// The team of a policy: its own (`Sync::threads`), or threads of the system.
+// The team that a policy uses: its own (`Sync::threads`), or threads of the system.
 template <class Sync>
 struct team_of {
     using type = thread_team;
@@ -55,7 +55,7 @@ struct team_of<Sync> {
     using type = typename Sync::threads;
 };
 
-// Whether threads of the system run what is written over the policy, so that it may ask the system for more.
+// Whether threads of the system run the code, so that it may make further requests to the system.
 template <class Sync>
 inline constexpr bool on_system_threads = !Sync::checked && std::is_same_v<typename team_of<Sync>::type, thread_team>;
 

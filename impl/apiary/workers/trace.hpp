@@ -1,6 +1,7 @@
-// trace: what a worker did and when, for Perfetto or chrome://tracing. Switched off, it is no code and no memory.
+// trace: records what a worker did and when, for Perfetto or chrome://tracing. Switched off, it has no code and no
+// memory.
 //
-// Threads. Every call: the worker's own, except write() and left_out(): one thread, after the scheduler has ended.
+// Threads. Every call: the worker's own thread; write() and left_out(): any one thread, after the scheduler has ended.
 // Memory.  At most max_events for each worker; later events are counted and left out.
 #pragma once
 

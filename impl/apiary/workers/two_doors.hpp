@@ -1,6 +1,6 @@
-// two_doors: when a stop may end a scheduler's crews, if running work must be able to post until its end. The outer
-// door, for posts of other threads, closes at the stop. The inner one, for posts of living work, closes when no work is
-// alive any more.
+// two_doors: decides when a stop may end a scheduler's crews, if running work must be able to post until its end. The
+// outer door, for posts of other threads, closes at the stop. The inner door, for posts of living work, closes when no
+// work is alive any more.
 //
 // When to use it. If a draining stop lets continuations, successors or processes finish. When not: if a stop refuses
 // every post from then on (hive); closing the crew's pool does that.
@@ -17,11 +17,11 @@
 //     stop           if (doors.close(all_shares)) end_the_crews();   // as a hive stops: pools, flag, wakes
 //     discard        (void)doors.close(all_shares);  end_the_crews();  // both doors at once
 //
-// If the crew refuses a post after its enter (a discarding stop has ended the crew), that post leaves again.
+// If the crew refuses a post after its enter (a discarding stop has ended the crew), the poster calls leave for it.
 //
-// Each worker counts in a share of its own, since one word for all would be what all workers write for each piece of
-// work. Shares are summed once, by the close. From then on a worker that has changed its share brings it to the word at
-// once. A thread without a share counts in the word.
+// Each worker counts in a share of its own: a common word would be written by all workers for each piece of work.
+// Shares are summed once, by the close. From then on a worker that has changed its share adds it to the word at once. A
+// thread without a share counts in the word.
 //
 // Threads.   enter, close, living: any. enter_inside, leave: work that has entered and has not left; a share: one
 //            thread, and the one call of close that sums it up.
@@ -30,8 +30,8 @@
 //   I1  The word and all shares together are the number of living pieces of work. The word has two flags besides:
 //       `stopped` from the stop on, and `summed` when the close has summed.
 //   I2  Once the sum is there, the word counts every living piece: the enter that counted it was summed, or its worker
-//       saw the close and brought it to the word before it published the work. A share that is not 0 then belongs to a
-//       call that has not returned: an enter, by work that the word counts, or a leave, which the word counts still.
+//       saw the close and added it to the word before it published the work. A share that is not 0 then belongs to a
+//       call that has not returned: an enter, by work that the word counts, or a leave, whose work it still counts.
 //   I3  Once the stop has come and nothing lives, nothing ever lives again: enter refuses, and no work is left to call
 //       enter_inside. One call of leave or close finds that, and it alone returns true; no leave does before the sum is
 //       there.
@@ -58,8 +58,8 @@ namespace apiary {
 template <class Sync = real_sync>
 class two_doors {
 public:
-    // What the thread that owns it has counted, and the word has not. May be negative: work may end on another thread
-    // than the one on which it entered.
+    // What the thread that owns it has counted and the word does not hold yet. May be negative: work may end on another
+    // thread than the one on which it entered.
     class share {
     public:
         share() { count_.store(0, std::memory_order_relaxed); }
@@ -90,7 +90,7 @@ public:
     void enter_inside(share& mine) {
         mine.count_.fetch_add(1, std::memory_order_acquire);  // S2
         if (closed_.load(std::memory_order_relaxed)) [[unlikely]]
-            (void)bring(mine);  // never the last: the work that calls lives
+            (void)bring(mine);  // never the last: the work that calls is alive
     }
     void enter_inside() { word_.fetch_add(one, std::memory_order_relaxed); }
 
@@ -121,7 +121,7 @@ public:
     std::uint64_t living(Each each) const {
         std::uint64_t sum = word_.load(std::memory_order_relaxed) / one;
         each([&sum](const share& s) { sum += s.count_.load(std::memory_order_relaxed); });
-        // While others count, a leave may be seen and the enter before it not: then it is less than nothing.
+        // While others count, a leave may be seen without its enter: the sum is negative then.
         const auto n = static_cast<std::int64_t>(sum * one) / static_cast<std::int64_t>(one);
         return n > 0 ? static_cast<std::uint64_t>(n) : 0;
     }
@@ -133,7 +133,7 @@ public:
 private:
     static constexpr std::uint64_t stopped = 1, summed = 2, over = stopped + summed, one = 4;
 
-    // After the close was seen. As leave.
+    // Adds the share to the word, after the close was seen. Returns what leave returns.
     [[gnu::noinline]] bool bring(share& mine) {
         const std::uint64_t change = mine.count_.exchange(0, std::memory_order_relaxed) * one;
         if (change == 0) return false;  // the close has it

@@ -144,8 +144,8 @@ public:
     }
     // Any thread. True: it slept, and the caller must wake it.
     [[nodiscard]] bool claim() { return sleeper_.claim(); }
-    // Called by a task on it. True: as long as tasks are long, its next own task is the oldest (fairness.hpp); else the
-    // newest.
+    // Called by a task on it. True if its next own task is the oldest, as it is while tasks are long (fairness.hpp);
+    // false if it is the newest.
     bool takes_its_oldest() const { return fairness_.oldest_first(); }
     const task_runner<sync>& books() const { return runner_; }
     worker_tallies<sync>& tallies() { return tallies_; }
@@ -176,7 +176,7 @@ public:
         while (task_type* t = next_own()) drop(t);
     }
 
-    // The parts of run(), for checks of one handshake: a crew that also ends has too many behaviours.
+    // The parts of run(), for checks of one handshake: a crew that also ends has too many executions to check.
     bool turn_once() { return turn(); }  // false: there was nothing to do
     void sleep_once() { sleep(); }
     bool look_on_once() { return looks_on(); }
@@ -232,10 +232,7 @@ private:
     // Runs tasks that it has posted or taken for itself, and that others may steal: the newest first, until the old
     // end's turn has come, or work for this worker alone.
     bool run_own() {
-        if (fairness_.oldest_first() && run_oldest_own()) {
-            fairness_.end_interval(owner_.now_ns());
-            return true;
-        }
+        if (fairness_.tasks_are_long() && begin_long_ones()) return true;
         std::size_t most = fairness_.left();
         std::size_t left = most;
         while (!owner_.stopping()) {
@@ -254,6 +251,14 @@ private:
         }
         fairness_.pause(left);
         return left != most;
+    }
+
+    // Times own tasks without what ran since the last of them. True: each is an interval, and the oldest has run.
+    [[gnu::noinline]] bool begin_long_ones() {
+        fairness_.begin_interval(owner_.now_ns());
+        if (!fairness_.oldest_first() || !run_oldest_own()) return false;
+        fairness_.end_interval(owner_.now_ns());
+        return true;
     }
 
     // How many more own tasks may run. 0: the old end has had its turn, and another interval begins.
@@ -284,7 +289,8 @@ private:
 
     // The pool's turn lasts for several visits as long as nothing comes for this worker alone, and there is no own
     // work, or only long tasks: beside those, or long tasks of the sources, one visit for each of their turns would be
-    // too little.
+    // too little. Beside long own tasks it lasts for probe_ns at least: a number of visits alone would let the pool
+    // grow without end if more short tasks come in the time of one long one.
     bool run_own_and_pool() {
         bool worked = false, behind_own = false;
         for (std::size_t visits = crew_.parameters().pool_visits;;) {
@@ -292,12 +298,15 @@ private:
             behind_own = ready_.waits();
             if (!run_from_pool()) return worked;
             worked = true;
-            if ((behind_own && !fairness_.tasks_are_long()) || --visits == 0 || sources().urgent() || leaving())
-                return true;
+            if ((behind_own && !fairness_.tasks_are_long()) || sources().urgent() || leaving()) return true;
+            if (--visits == 0) {
+                if (!behind_own || !fairness_.pool_goes_on(owner_.now_ns())) return true;
+                visits = crew_.parameters().pool_visits;
+            }
         }
     }
 
-    // One task while there is own work, which that task would otherwise wait behind; else a batch.
+    // One task if there is own work, for which the rest of a batch would have to wait; else a batch.
     bool run_from_pool() { return !crew_.pool().looks_empty() && !owner_.stopping() && take_from_pool(); }
     bool take_from_pool() {
         std::array<task_type*, max_batch> batch;
@@ -319,7 +328,7 @@ private:
         return true;
     }
 
-    // `any`: takes also the newest task of a worker that may be about to take it.
+    // `any`: also takes a task from a slot whose owner may be about to take it.
     bool steal(bool any = false) {
         if constexpr (!ready_type::shared) return false;
         const auto& peers = crew_.table();
@@ -348,15 +357,15 @@ private:
 
     // A sleep ends some 50 us late. A program that wants less pays in processor time, up to timer_spin_ns for each
     // deadline. The worker is awake meanwhile: no post wakes it, and it sees the posts here. False: there is time to
-    // sleep, or no timer to watch for, and events could wait for ever.
+    // sleep, or no timer is set: a watch without an end would keep events waiting for ever.
     bool watch_the_clock(std::int64_t deadline, std::int64_t spin_ns) {
         if (deadline == driver_type::forever || spin_ns == 0 || deadline - owner_.now_ns() > spin_ns) return false;
         while (owner_.now_ns() < deadline && !work_visible()) sync::relax();
         return true;
     }
 
-    // After a turn that found nothing: begins to look on, or goes on (idle_spin.hpp). False: it is time to sleep. Out
-    // of line, for programs that do not.
+    // After a turn that found nothing: begins a spin, or goes on with it (idle_spin.hpp). False: it is time to sleep.
+    // Out of line, for the sake of programs that do not spin.
     [[gnu::noinline]] bool looks_on() {
         std::int64_t now = owner_.now_ns();
         if (!spin_.spins()) {
@@ -421,7 +430,7 @@ private:
     auto others_sleep() const {
         return [this] { return crew_.sleepers().asleep() + 1 >= crew_.table().size(); };
     }
-    // True if the wake that ended its last sleep came from this processor: the thread that woke it waits for the
+    // True if the wake that ended its last sleep came from this processor: the thread that woke it now waits for this
     // processor.
     auto displaced_waker() const {
         return [this] {
@@ -441,7 +450,7 @@ private:
     // Every source from which this worker may take. Timers are in the deadline of the sleep.
     bool work_visible() const {
         return sources().visible() || shared_work_visible() || owner_.stopping() ||
-               leaving();  // a poll may have met the wake that came with the order to leave
+               leaving();  // a poll may have taken the wake that came with the order to leave
     }
 
     [[gnu::noinline]] void wake_the_next(bool left_more) {

@@ -31,7 +31,7 @@ enum class detach_result {
     detached,        // it is leaving: later posts to it are refused, and the other workers get its work
     unknown_worker,  // no worker has that id, or it was detached before
     main_worker,     // it runs on the thread of run(), and stays
-    last_worker,     // no other worker could run the posts for this kind
+    last_worker,     // no other worker could run the posts of this kind
     stopped,         // the whole scheduler is ending
 };
 

@@ -1,5 +1,5 @@
-// One step of a worker at a time, on the test's thread: what it takes, whom it wakes and when, where a thief is faster
-// or a constructor throws. Clock, driver, ready work and sources are the test's own.
+// One step of a worker at a time, on the test's thread: which task it takes, which worker it wakes and when, and what
+// happens if a thief is faster or a constructor throws. Clock, driver, ready work and sources are the test's own.
 #include <apiary/workers/crew.hpp>
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ namespace {
 using apiary::stop_mode;
 using apiary::worker_parameters;
 
-// Counts the heavy fences, which meet the light ones of workers that push.
+// Counts the heavy fences, the partners of the light ones of workers that push.
 struct told_sync : apiary::real_sync {
     static inline int heavy = 0;
     static void fence_heavy(site = {}) noexcept {
@@ -44,7 +44,7 @@ struct told_sync : apiary::real_sync {
 using storage = apiary::heap_storage<told_sync>;
 using job = apiary::job<told_sync>;
 
-// Blocks for no time, and tells the test.
+// Does not block, and tells the test that it was asked to.
 struct told_driver {
     static constexpr std::int64_t forever = INT64_MAX;
     void wait(std::int64_t) {
@@ -69,7 +69,7 @@ struct small_deque {
     static constexpr unsigned index_bits = 64;
     static constexpr std::size_t initial_capacity = 2, max_capacity = 8;
 };
-// A thief is faster, between the owner's look and its step, if the test says so: it has what the owner would have got.
+// If the test says so, a thief is faster between the owner's look and its step, and gets the task in its place.
 struct raided_work : apiary::ready_work<told_sync, apiary::chase_lev_deque<job*, told_sync, small_deque>, job> {
     job* take_slot() {
         job* const t = ready_work::take_slot();
@@ -215,7 +215,7 @@ TEST(worker, whose_tasks_were_long_takes_its_oldest_until_they_are_short_again) 
     }
 }
 
-// The sleeper announces itself after the posts, which find nobody asleep.
+// The sleeper announces its sleep after the posts, which find no sleeper.
 TEST(worker, that_takes_a_task_of_the_pool_wakes_another_for_what_is_left_there) {
     stepped s(2, {.global_batch = 1});
     bool slept_on = true;
@@ -240,7 +240,7 @@ TEST(worker, that_has_searched_meets_the_pushers_before_it_looks_for_more) {
 
 TEST(worker, that_watches_the_clock_for_a_timer_sees_a_post_meanwhile_and_does_not_park) {
     stepped s(1, {.timer_spin_ns = 1000});
-    s[0].sources().due = 1000;  // the clock stands at 0: as far away as it watches
+    s[0].sources().due = 1000;  // the clock stands at 0: just near enough to be watched
     s.post([] {});
     s[0].sleep_once();
     EXPECT_EQ(s[0].counters().parked, 0U);
@@ -309,7 +309,7 @@ TEST(helper, runs_all_that_its_sources_keep_before_it_sleeps) {
     EXPECT_EQ(s[0].driver().waits, 0);
 }
 
-// A post has woken it as it slept at the latch, and from then on it may not help.
+// A post has woken it while it slept at the latch, and from then on it may not help.
 TEST(helper, that_may_help_no_more_passes_its_search_on_before_it_blocks) {
     stepped s(2, {.looks_before_sleep = 0});
     latch l(s[0], 1);
@@ -347,7 +347,7 @@ TEST(valid, takes_a_share_of_a_processor_and_nothing_else) {
     }
 }
 
-// As run() does at a turn that found nothing. The clock is moved by what the spinner looks at.
+// What run() does after a turn that found nothing. Each look of the spinner moves the clock.
 struct spinning : stepped {
     explicit spinning(unsigned workers, double share, std::int64_t spin_ns = 100'000)
         : stepped(workers, {.looks_before_sleep = 0, .naps = 0, .idle_cpu = share, .spin_ns = spin_ns}) {}
@@ -444,7 +444,7 @@ TEST(spinning_worker, does_not_spin_on_a_contended_processor) {
     s[0].driver().on_wait = [&] { s.stop(stop_mode::drain); };
     s.clock().advance(1'000'000);
     s[0].driver().on_poll = [&] { s.clock().advance(1); };
-    s[0].run();  // its look is the judge of the yield
+    s[0].run();  // its look judges the yield
     EXPECT_EQ(s[0].driver().waits, 1);
     EXPECT_LE(s.clock().now_ns(), 1'100'005) << "it slept at its first look";
 }

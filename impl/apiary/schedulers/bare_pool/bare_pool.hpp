@@ -35,7 +35,7 @@
 
 namespace apiary {
 
-// What the workers are made of: tasks; a deque from which the others steal; and else the defaults.
+// A worker runs tasks from a deque, from which the other workers steal. All else is the default.
 template <class Sync, class Parts>
 struct bare_kind : default_kind<Sync, Parts, task<Sync>> {
     struct limits {
@@ -54,7 +54,7 @@ class basic_bare_pool : public front_end<Sync, Parts> {
 public:
     static constexpr unsigned max_workers = crew_type::max_workers;
 
-    // 0 workers: default_workers() (sync/processors.hpp).
+    // `workers` is 1 … 280; 0 means default_workers() (sync/processors.hpp).
     explicit basic_bare_pool(unsigned workers = 0, exception_handler on_exception = {}, const worker_parameters& p = {})
         : front_end<Sync, Parts>(std::move(on_exception)), crew_(*this, valid("bare_pool", p)) {
         const unsigned n = in_range("bare_pool", workers, 0U, max_workers, "workers");
@@ -83,16 +83,16 @@ public:
         return false;
     }
 
-    // Returns at once. The first call decides what becomes of the tasks that have not begun.
+    // Returns at once. The first call decides whether the tasks that have not begun are run or dropped.
     void request_stop(stop_mode how) noexcept { this->stop_crews(how, crew_); }
-    // Returns when every worker has ended. In a task of this pool: std::logic_error, since it would wait for itself.
+    // Returns when every worker has ended. Throws std::logic_error in a task of this pool, which would wait for itself.
     void stop(stop_mode how = stop_mode::drain) {
         if (own_worker() != nullptr) throw std::logic_error("bare_pool: stop in a task of this pool; request_stop does not wait");
         request_stop(how);
         threads_.join();
     }
 
-    // After stop.
+    // Precondition: stop has returned.
     stop_report report() const {
         const worker_counters all = crew_.counters();
         stop_report r;
@@ -102,7 +102,7 @@ public:
         r.refused = refused_.load(std::memory_order_relaxed);
         return r;
     }
-    // The workers' sums, while they run, too.
+    // The sum of the workers' counters. May be called while they run.
     worker_counters counters() const { return crew_.counters(); }
     unsigned workers() const { return crew_.table().size(); }
 
@@ -112,7 +112,7 @@ private:
         crew_.table()[i]->run();
         Sync::template set_current<worker_type>(nullptr);
     }
-    // The worker of this pool whose thread this is, or null.
+    // The worker that runs on the calling thread, or null if that thread runs no worker of this pool.
     worker_type* own_worker() const {
         worker_type* const here = Sync::template current<worker_type>();
         return here != nullptr && &here->owner() == this ? here : nullptr;

@@ -10,26 +10,27 @@
 //     pool.start();
 //     std::uint64_t n = apiary::sync_wait(pool, fib(20));
 //
-// When to use it. For whatever runs on a coro_pool. When not: for a result that several await, or that is asked for
-// later; a task is awaited once, by the coroutine that goes on with it.
+// When to use it. For every coroutine that runs on a coro_pool. When not: for a result that several coroutines await,
+// or that is fetched later. A task is awaited once, by the coroutine that continues with its result.
 //
-// co_await child() runs the child on this worker, and the parent after it: no other worker is asked, nothing is
-// allocated but the child's frame, and the stack does not grow, however deep the calls. An awaitable from outside this
-// project may resume its coroutine on any thread. A frame between (come_home below) takes that, and the coroutine goes
-// on in its own pool.
+// co_await child() runs the child on this worker, and the parent after it: no other worker is asked, only the child's
+// frame is allocated, and the stack does not grow, however deep the calls. An awaitable from outside this project may
+// resume its coroutine on any thread. The pool therefore awaits it in a frame of its own (come_home below), and the
+// coroutine goes on in its own pool.
 //
 // Threads.   A task belongs to one thread at a time. After each co_await another worker may run the coroutine: keep no
 //            thread_local across one, and no lock.
-// Errors.    An exception leaves co_await in the awaiter. std::logic_error: the awaited task was moved from, or awaited
-//            before. std::bad_alloc: no memory for the frame; it leaves the call that makes the task.
-// Lifetime.  A task that is never awaited destroys its frame, which has never run, and so do the tasks among its
-//            arguments, in the order of the language, except that those nested more than 64 deep go when the outermost
-//            is gone (drop_unbegun): the holder of such a task may then be gone before the task's own arguments are.
-//            The frame of a task that runs destroys itself at its end, before its awaiter goes on. A task is lazy:
-//            whatever its arguments refer to must live when it runs, and the captures of a lambda lie in the lambda,
-//            not in the frame. So spawn and fork take the lambda itself, and keep it: pool.spawn([x]() -> co_task<> { …
-//            }), without the call.
-// Memory.    A frame each (frame_storage.hpp); in the steady state no heap call.
+// Errors.    An exception of the task leaves co_await in the awaiter. std::logic_error: the awaited task was moved
+//            from, or awaited before. std::bad_alloc: no memory for the frame; it leaves the call that makes the task.
+// Lifetime.  A task that is never awaited destroys its frame, which has never run. The tasks among its arguments go
+//            with it, in the order of the language. Exception: tasks nested more than 64 deep are destroyed after the
+//            outermost one (drop_unbegun), so the holder of such a task may be gone before the task's own arguments
+//            are.
+//            The frame of a task that runs destroys itself at its end, before its awaiter goes on.
+//            A task is lazy, so whatever its arguments refer to must still live when it runs. The captures of a lambda
+//            lie in the lambda and not in the frame: so spawn and fork take the lambda itself, uncalled, and keep it:
+//            pool.spawn([x]() -> co_task<> { … }).
+// Memory.    One frame for each task (frame_storage.hpp); no heap call in the steady state.
 //
 // Checked by model_check/schedulers/coro_pool. Tested by tests/. Source: Baker, "C++ coroutines: understanding
 // symmetric transfer", 2020.
@@ -81,15 +82,15 @@ public:
         if (begins_ == nullptr) [[unlikely]]
             throw_begun();
     }
-    // For awaiters and pools: the frame belongs to the caller from here on. Its result will lie in `out`.
+    // For awaiters and pools. The frame then belongs to the caller, and its result goes to `out`.
     [[gnu::always_inline]] promise_type& begin_into(co_outcome<T, Sync>& out) {
         must_be_there();
         begins_->result_goes_to(&out);
         return *std::exchange(begins_, nullptr);
     }
-    // Likewise; null if it is empty.
+    // For awaiters and pools. The frame then belongs to the caller. Null if the task is empty.
     [[gnu::always_inline]] promise_type* release() { return std::exchange(begins_, nullptr); }
-    // As a branch without an outcome: the group gets its exception.
+    // For a branch without an outcome: its exception goes to the group.
     promise_type& begin_into(co_error_group<Sync>&)
         requires std::is_void_v<T>
     {
@@ -109,7 +110,7 @@ private:
 
 namespace detail {
 
-// co_await child().
+// The awaiter of co_await child().
 template <class T, class Sync>
 class co_call {
 public:
@@ -159,7 +160,7 @@ template <class A>
 }
 template <class A>
 using awaiter_type = std::remove_cvref_t<decltype(awaiter_of(std::declval<A>()))>;
-// The value, for an rvalue reference, which may end with the awaiter.
+// The result type of an await. For an rvalue reference it is the value, since the reference may end with the awaiter.
 template <class R>
 using kept_result = std::conditional_t<std::is_rvalue_reference_v<R>, std::remove_cvref_t<R>, R>;
 template <class A>
@@ -188,14 +189,14 @@ struct known {
     T await_resume() const noexcept { return value; }
 };
 
-// Awaits an awaitable that may come back anywhere, and ends in the pool where it began.
+// Awaits an awaitable that may resume on any thread, and ends in the pool where it began.
 template <class Sync, class A>
 co_task<await_result<A>, Sync> come_home(A&& awaitable) {
     co_await end_at<Sync>{co_context<Sync>::here()->host()};
     co_return co_await as_it_is<A>{std::forward<A>(awaitable)};
 }
 
-// Keeps the callable and its captures until its coroutine has ended.
+// A coroutine that keeps the callable and its captures until the task that the callable makes has ended.
 template <class F, class Sync>
 concept makes_task = requires(F& f) {
     { f() } -> std::same_as<co_task<void, Sync>>;
@@ -205,7 +206,7 @@ co_task<void, Sync> calls(F f) {
     co_await f();
 }
 
-// As a rule the coroutine is not suspended here, and its frame goes without another call.
+// The end of a coroutine. Usually it does not suspend here, and its frame is destroyed without a further call.
 template <class Sync>
 struct co_final {
     co_frame<Sync>& frame;
@@ -217,7 +218,7 @@ struct co_final {
     void await_resume() const noexcept {}
 };
 
-// The part of a promise that knows where its result goes.
+// The part of a promise that says where its result goes.
 template <class T, class Sync>
 class co_result_of : public co_frame<Sync> {
 public:
@@ -239,7 +240,7 @@ public:
         this->out_->set(std::forward<U>(value));
     }
 };
-// Without an outcome: a branch whose group keeps its exception.
+// With a null outcome it is a branch, whose exception goes to the group.
 template <class Sync>
 class co_promise_base<void, Sync> : public detail::co_result_of<void, Sync> {
 public:
@@ -257,7 +258,7 @@ template <class T, class Sync>
 class co_promise : public co_promise_base<T, Sync> {
 public:
     co_promise() {
-        // So co_frame finds its own handle.
+        // With the same alignment the promise begins where its co_frame does, so co_frame can compute its own handle.
         static_assert(alignof(co_promise) == alignof(co_frame<Sync>));
         // g++ 12 may misplace the promise by eight bytes (coroutines/README.md).
         if (reinterpret_cast<std::uintptr_t>(this) % alignof(std::max_align_t) != 0) [[unlikely]]
@@ -267,7 +268,7 @@ public:
                 Sync::fail("the promise of a coroutine does not begin with its frame");
     }
 
-    // The compiler is told, so that it decides itself whether a promise is misplaced.
+    // Tells the compiler the alignment, so that it can decide at compile time whether a promise is misplaced.
     [[gnu::always_inline]] static void* operator new(std::size_t bytes) {
         return __builtin_assume_aligned(frame_storage<Sync>::allocate(bytes), alignof(std::max_align_t));
     }
@@ -294,7 +295,7 @@ public:
         return detail::co_call<detail::await_result<A>, Sync>(detail::come_home<Sync>(std::forward<A>(awaitable)));
     }
 
-    // For this library's own coroutines.
+    // Only for this library's own coroutines.
     template <class A>
     decltype(auto) await_transform(detail::as_it_is<A> other) {
         return detail::awaiter_of(std::forward<A>(other.awaitable));
@@ -311,7 +312,7 @@ private:
     }
 };
 
-// co_await this_frame(): the argument of a co_scope.
+// co_await this_frame() gives the argument of a co_scope.
 inline detail::this_frame_tag this_frame() { return {}; }
 
 }  // namespace apiary

@@ -1,7 +1,7 @@
-// co_context: what coroutines see of the worker that runs them: its ready work, its private branches, and the way from
-// one coroutine to the next.
+// co_context: the state of a worker that its coroutines use: its ready work, its private branches, and the transfer
+// from one coroutine to the next.
 //
-// When to use it. As the ready work of a pool's workers. When not: in programs that use coroutines.
+// When to use it. As the ready work of a coroutine pool's workers. When not: in programs that use coroutines.
 //
 // A worker's ready work is, newest first: its slot, its private branches (fork_list), the branch that it offers, its
 // deque. A branch is private until a hungry worker asks; then the oldest is offered to all, and its thief runs it like
@@ -12,8 +12,8 @@
 // instead, and go() resumes the next. If the compiler makes no tail calls (g++ without optimisation, or under
 // ThreadSanitizer), each transfer is a call, so this bounds the stack in every build.
 //
-// A coroutine of high priority (lanes.hpp) makes the one that runs here stand back at its next resumption: that one
-// goes into the queue of its own priority, and the worker's loop takes the newcomer first.
+// A coroutine of high priority (lanes.hpp) makes the running one stand back at its next resumption: the running one
+// then goes into the queue of its own priority, and the worker takes the newcomer first.
 //
 // Threads.   here(), and every call not named here: the worker's own. steal_from: on a victim. hurry, ask, the looks:
 //            any.
@@ -34,17 +34,18 @@
 #include <apiary/queues/fork_list.hpp>
 #include <apiary/queues/steal_result.hpp>
 #include <apiary/schedulers/coro_pool/frame.hpp>
+#include <apiary/sync/cache_line.hpp>
 #include <apiary/workers/ready_work.hpp>
 #include <apiary/workers/two_doors.hpp>
 
 namespace apiary {
 
-// Small under a checker, which then meets growth and overflow within a few coroutines.
+// Small under a checker, so that a run with a few coroutines meets growth and overflow.
 template <class Sync>
 struct co_deque_limits {
     static constexpr unsigned index_bits = 64;
     static constexpr std::size_t initial_capacity = Sync::checked ? 1 : 256;
-    static constexpr std::size_t max_capacity = Sync::checked ? 2 : 4096;  // beyond, they go to the pool
+    static constexpr std::size_t max_capacity = Sync::checked ? 2 : 4096;  // beyond it coroutines go to the pool
 };
 
 template <class Sync>
@@ -57,16 +58,16 @@ class co_context : public ready_work<Sync, chase_lev_deque<job<Sync>*, Sync, co_
 public:
     using task_type = job<Sync>;
 
-    // The calling thread's; null if it is no worker of a pool.
+    // The context of the calling thread; null if that thread is no worker of a pool.
     static co_context* here() noexcept { return Sync::template current<co_context>(); }
 
-    // `steals`: other workers may take from it, and it takes from them.
+    // `steals`: this worker takes from other workers, and they may take from it.
     void belongs_to(co_host<Sync>& h, unsigned index, bool steals = true) {
-        host_ = &h, index_ = index, steals_ = steals;
+        fixed_.host = &h, fixed_.index = index, fixed_.steals = steals;
     }
-    bool steals() const { return steals_; }
-    co_host<Sync>* host() const { return host_; }
-    unsigned index() const { return index_; }
+    bool steals() const { return fixed_.steals; }
+    co_host<Sync>* host() const { return fixed_.host; }
+    unsigned index() const { return fixed_.index; }
 
     // Resumes the coroutine, and those that it leads to, until one of them leaves this worker.
     void go(frame* next) noexcept {
@@ -78,20 +79,21 @@ public:
                 next = after_the_frame();
                 if (next == nullptr) return;
             }
-            // Branches need not fork, and may be long: a worker that has asked since the last fork gets the oldest now.
+            // A branch may be long without forking: a worker that has asked since the last fork gets the oldest branch
+            // now.
             if (list_.asked(next) && !list_.empty()) [[unlikely]]
                 answer();
-            // After a resumption, so that each job makes one at least, whatever waits.
+            // Checked after a resumption, so that each job makes at least one, even while a job of high priority waits.
             if (hurried() && next->root_->priority != co_priority::high) [[unlikely]]
                 return stand_back(*next);
         }
     }
-    // The same, after the end of a frame that was noted already.
+    // As go, after the end of a frame that has already noted what follows.
     void go_on() noexcept {
         frame* const next = next_ != nullptr ? next_ : after_the_frame();
         if (next != nullptr) go(next);
     }
-    // await_suspend returns this to go on with `to`.
+    // Returns the handle for an await_suspend that goes on with `to`.
     [[nodiscard, gnu::always_inline]] std::coroutine_handle<> transfer(frame& to) noexcept {
         if (--transfers_ != 0) [[likely]]
             return to.handle();
@@ -100,13 +102,14 @@ public:
         return std::noop_coroutine();
     }
 
-    // A branch that others may take.
+    // Forks a branch, which other workers may take.
     [[gnu::always_inline]] void fork(frame& f) noexcept {
         list_.push(f);
         if (list_.asked(&f)) [[unlikely]]
             answer();
     }
-    // The same for several, the last of which is followed by `to`: one look at the requests for all.
+    // For several forks in a row, followed by transfer_behind_forks(to): the requests of other workers are checked once
+    // for all.
     [[gnu::always_inline]] void fork_unasked(frame& f) noexcept { list_.push(f); }
     [[nodiscard, gnu::always_inline]] std::coroutine_handle<> transfer_behind_forks(frame& to) noexcept {
         if (list_.asked(&to)) [[unlikely]]
@@ -117,8 +120,8 @@ public:
     [[gnu::always_inline]] void then(frame& parent) noexcept { next_ = &parent; }
     // After this frame ends, tells its root.
     void then(co_root<Sync>& r) noexcept { root_over_ = &r; }
-    // After this branch ends, goes on with its chain, which has counted `done`: with the parent if that is all, else
-    // with a private sibling, else it ends the chain.
+    // After this branch ends, goes on with its chain, whose count is `done`. If that is `all`, the parent
+    // is next; otherwise a private sibling; without one the chain ends.
     [[gnu::always_inline]] void then(group& g, std::uint32_t done) noexcept {
         if (done == group::all) return then(*g.waiter.read());
         if (frame* next = newest_of(g)) [[likely]] {
@@ -129,16 +132,16 @@ public:
         chain_over_ = &g;
         done_ = done;
     }
-    // The same for a branch that this pool counts: its chain ends with it.
+    // As then, for a branch that this pool counts. Its chain always ends with it.
     void then_leave(group& g, std::uint32_t done) noexcept {
         chain_over_ = &g;
         done_ = done;
         leaves_ = true;
     }
-    // The parent of a group waits: a chain begins, which carries the parent's share.
+    // The parent of a group begins to wait. This begins a chain that carries the parent's share.
     [[nodiscard]] std::coroutine_handle<> join(group& g, frame& waiter, std::uint32_t forked) noexcept {
         g.waiter.write(&waiter);
-        g.at.write(host_);
+        g.at.write(fixed_.host);
         if (frame* next = newest_of(g)) [[likely]] {
             next->as_.done = group::all - forked;
             return transfer(*next);
@@ -147,14 +150,14 @@ public:
         return std::noop_coroutine();
     }
 
-    // For the engine, as ready_work has them.
+    // The calls of ready_work, for the engine.
     std::size_t in_deque() const { return base::in_deque() + (list_.empty() && list_.look() == 0 ? 0 : 1); }
     bool waits() const { return base::waits() || !list_.empty() || list_.look() != 0; }
     [[nodiscard]] bool pop(task_type*& t) {
         t = has_branches() ? own_branch() : nullptr;
         return t != nullptr || base::pop(t);
     }
-    // The old ends of the deque and of the branches have every other turn.
+    // Alternates between the oldest branch and the oldest job of the deque.
     [[nodiscard]] steal_result<task_type*> steal_oldest() {
         branch_has_turn_ = !branch_has_turn_;
         if (task_type* const t = branch_has_turn_ ? oldest_branch() : nullptr) return {steal_status::taken, t};
@@ -169,50 +172,51 @@ public:
         }
         return base::steal_from(victim, any);
     }
-    // Any worker may take from the lanes; and here workers look before they sleep or end a search.
-    bool deque_looks_empty() { return host_->lanes().look_empty() && (!steals_ || !offers()); }
+    // The engine asks this before a worker sleeps or ends a search; so the lanes, from which any worker may take, are
+    // asked too.
+    bool deque_looks_empty() { return fixed_.host->lanes().look_empty() && (!fixed_.steals || !offers()); }
     bool offers() { return list_.look() != 0 || !base::deque_looks_empty(); }
     void ask() {
-        if (steals_) list_.ask();
+        if (fixed_.steals) list_.ask();
     }
-    // A coroutine of high priority waits: the one that runs here stands back at its next resumption. By any thread.
+    // Any thread. A coroutine of high priority waits: the running coroutine is to stand back at its next resumption.
     void hurry() { hurry_.store(true, std::memory_order_release); }  // S1
     [[gnu::always_inline]] bool hurried() const {
         if constexpr (Sync::checked)
-            if (!host_->lanes().on()) return false;
+            if (!fixed_.host->lanes().on()) return false;
         return hurry_.load(std::memory_order_relaxed);
     }
-    // By the worker, before it looks at the lane: a post after that look hurries it again.
+    // The worker calls this before it looks at the lane: a post after that look sets the flag again.
     void meet_the_hurry() {
         if (hurry_.load(std::memory_order_relaxed)) (void)hurry_.exchange(false, std::memory_order_acquire);  // S1
     }
-    // A worker without work has asked since the last answer: the next fork offers the oldest branch, or the next
-    // coroutine that ends.
+    // True if a worker without work has asked since the last answer. The next fork, or the next coroutine that ends,
+    // then offers the oldest branch.
     bool asked() const { return list_.asked(this); }
 
-    // The hooks of this pool's coroutines without a stop of their own that began to wait on this worker.
+    // The hooks of coroutines that began to wait on this worker and have no stop source of their own.
     stop_hooks<Sync> stops;
     // How many of the pool's coroutines entered on this worker, less those that left here.
     typename two_doors<Sync>::share living;
-    // Counts of its coroutines.
+    // Counts of this pool's coroutines on this worker.
     tally<Sync> run, cancelled, exceptions, lost_exceptions;
 
 private:
     static constexpr unsigned most_transfers = 64;
 
-    // Lets others run first. Private branches stay; any worker may take the coroutine that was to run.
+    // Lets others run first: hands `next` to any worker. Private branches stay here.
     [[gnu::noinline, gnu::cold]] void stand_back(frame& next) noexcept {
         Sync::reach("co_context.stood_back");
-        next_ = nullptr;  // it is no longer this worker's to go on with
-        host_->bring(next);
+        next_ = nullptr;  // `next` no longer belongs to this worker
+        fixed_.host->bring(next);
     }
-    // The actor of a coroutine then has nothing to keep across a call.
+    // A separate function, so that the caller need not keep anything in registers across a call.
     [[gnu::noinline, gnu::cold]] std::coroutine_handle<> answer_and_transfer(frame& to) noexcept {
         answer();
         return transfer(to);
     }
     [[gnu::noinline, gnu::cold]] void answer() noexcept {
-        if (list_.hand_out()) host_->wake_one();
+        if (list_.hand_out()) fixed_.host->wake_one();
     }
 
     [[gnu::always_inline]] frame* newest_of(const group& g) noexcept {
@@ -223,7 +227,7 @@ private:
         return &f;
     }
     bool has_branches() const { return !list_.empty() || list_.look() != 0; }
-    // The newest private branch, else the one on offer: for when no chain goes on with them.
+    // The newest private branch, or the one on offer if there is none. Used when no chain goes on with them.
     [[gnu::noinline]] frame* own_branch() noexcept {
         if (!list_.empty()) {
             auto* const f = static_cast<frame*>(const_cast<fork_job<Sync>*>(list_.newest()));
@@ -243,25 +247,25 @@ private:
             if (auto* const f = list_.take(offer)) return static_cast<frame*>(f);
         return list_.empty() ? nullptr : static_cast<frame*>(list_.pop_oldest());
     }
-    // The parent, if this chain was the last and the parent goes on here.
+    // Ends a chain. Returns the parent if this chain was the last and the parent goes on here; otherwise null.
     [[nodiscard, gnu::noinline, gnu::cold]] frame* chain_over(group& g, std::uint32_t done) noexcept {
         if (!g.less(done)) return nullptr;
         frame& waiter = *g.waiter.read();
         if (done != group::all) Sync::reach("co_context.last_of_several_chains");
         co_host<Sync>* const at = g.at.read();
-        if (at == host_) return &waiter;
+        if (at == fixed_.host) return &waiter;
         Sync::reach("co_context.brought_the_waiter");
-        at->bring(waiter);  // it has moved since it forked
+        at->bring(waiter);  // the parent has moved to another pool since it forked
         return nullptr;
     }
-    // The same for a branch that this pool counts.
+    // As chain_over, for a branch that this pool counts.
     [[nodiscard, gnu::noinline, gnu::cold]] frame* chain_over_and_leave(group& g) noexcept {
         leaves_ = false;
         frame* const next = chain_over(g, done_);
-        host_->leave();  // last: the waiter is on its way to its own pool by now
+        fixed_.host->leave();  // last: the waiter is on its way to its own pool by now
         return next;
     }
-    // The frame is gone: now others may learn of that.
+    // Called when the frame is gone: only now other threads may learn that the coroutine has ended.
     [[nodiscard, gnu::noinline]] frame* after_the_frame() noexcept {
         if (group* const g = std::exchange(chain_over_, nullptr))
             return leaves_ ? chain_over_and_leave(*g) : chain_over(*g, done_);
@@ -270,16 +274,22 @@ private:
     }
 
     list list_;
+    // Peers read these as they look for work, and belongs_to alone writes them. The owner writes what follows at each
+    // resumption (impl/DECISIONS.md D166).
+    struct alignas(cache_line) fixed {
+        co_host<Sync>* host = nullptr;
+        unsigned index = 0;
+        bool steals = true;
+    };
+    fixed fixed_;
+    static_assert(sizeof(fixed) % cache_line == 0 && alignof(fixed) == cache_line);
     frame* next_ = nullptr;
     group* chain_over_ = nullptr;
-    std::uint32_t done_ = 0;  // of that chain
-    bool leaves_ = false;     // true: and this pool counted its branch
+    std::uint32_t done_ = 0;  // the branches that have ended in that chain
+    bool leaves_ = false;     // true: this pool counts the branch that has ended
     co_root<Sync>* root_over_ = nullptr;
     unsigned transfers_ = most_transfers;
-    bool branch_has_turn_ = true;  // the deque's is next
-    co_host<Sync>* host_ = nullptr;
-    unsigned index_ = 0;
-    bool steals_ = true;
+    bool branch_has_turn_ = true;  // true: the deque has the next turn
     typename Sync::template atomic<bool> hurry_{false};
 };
 

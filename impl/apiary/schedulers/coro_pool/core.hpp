@@ -41,7 +41,7 @@
 
 namespace apiary {
 
-// How a pool stops. Both wait until nothing lives; the outer door is closed at once.
+// How a pool stops. Either way no spawn from outside is accepted from then on, and the stop waits until nothing lives.
 enum class co_stop : std::uint8_t {
     drain,   // living coroutines go on to their ends
     cancel,  // coroutines that have not begun never do, and every stop token of the pool asks for an end
@@ -49,26 +49,26 @@ enum class co_stop : std::uint8_t {
 
 struct co_options {
     std::string name = {};  // the report lists a named coroutine while it lives
-    // A stop source of its own, which a cancelling stop of the pool asks as well. Without one, or with one that has no
-    // state (for example, moved from), the coroutine gets the pool's.
+    // A stop source for this coroutine alone; a cancelling stop of the pool asks it, too. Without one, or with one that
+    // has no state (one that was moved from, for example), the coroutine gets the pool's.
     std::optional<std::stop_source> stop = std::nullopt;
     co_priority priority = co_priority::normal;
 };
 
-// Parts that a pool can do without, for measurements of what each brings (README.md).
+// Features that can be switched off, for measurements of their worth (README.md).
 struct co_switches {
-    bool stealing = true;     // off: workers' posts go into the crew's pool, and branches stay where they were forked
+    bool stealing = true;     // off: workers post to the crew's pool, and branches stay where they were forked
     bool priorities = false;  // off: every coroutine is normal
 };
 
 struct coro_report {
     std::uint64_t run = 0;              // roots that have begun and ended
-    std::uint64_t cancelled = 0;        // never begun, or ended by wait_cancelled
+    std::uint64_t cancelled = 0;        // roots that never began, or ended by wait_cancelled
     std::uint64_t exceptions = 0;       // of those run, how many ended by another exception
-    std::uint64_t lost_exceptions = 0;  // of branches, beside the one that travelled
-    std::uint64_t refused = 0;          // spawns
-    std::uint64_t living = 0;           // waiting to run, running, or suspended; guests are among them
-    std::vector<std::string> names;     // of those that live and have one
+    std::uint64_t lost_exceptions = 0;  // exceptions of branches that no await passed on
+    std::uint64_t refused = 0;          // spawns that were refused
+    std::uint64_t living = 0;           // coroutines that wait to run, run, or are suspended; guests among them
+    std::vector<std::string> names;     // the names of living roots that have one
 };
 
 template <class Sync, class Parts>
@@ -110,8 +110,8 @@ public:
         Sync::spin_until(callers_, [](unsigned n) { return n == 0; });  // S1
     }
 
-    // Starts the task detached. False: the pool has been stopped, and the task is still the caller's. Never false if a
-    // coroutine that runs here calls it.
+    // Starts the task, which nothing awaits. False: the pool has been stopped, and the task still belongs to the
+    // caller. A coroutine that runs on this pool is never refused.
     [[nodiscard]] bool spawn(task<>&& t, co_options options = {}) {
         if (t.empty()) throw std::logic_error("coro_pool: spawned a task that was awaited before, or moved from");
         context* const here = own_context();
@@ -127,8 +127,8 @@ public:
         return true;
     }
 
-    // Runs the task, and blocks the calling thread until the task has ended. Passes on its exception. std::logic_error:
-    // on a worker of this pool, or if the pool has been stopped.
+    // Runs the task, and blocks the calling thread until it has ended. Returns its result or throws its exception.
+    // Throws std::logic_error on a worker of this pool, and if the pool has been stopped.
     template <class T>
     T wait_for(task<T> t) {
         if (own_context() != nullptr)
@@ -146,7 +146,7 @@ public:
     }
 
     void refuse() { refused_.fetch_add(1, std::memory_order_relaxed); }
-    // The first call closes the outer door. A call that cancels may follow a call that drains.
+    // The first call closes the outer door. A cancelling call may follow a draining one.
     void request_stop(co_stop how) noexcept {
         if (how == co_stop::cancel) cancel_all();
         if (doors_.close(all_shares())) end_the_crew();
@@ -181,7 +181,7 @@ public:
     crew_type& the_crew() { return crew_; }
     const std::stop_token& token() const { return token_; }
 
-    // As a home, and a host.
+    // The interfaces home and co_host.
     void resume(job<Sync>& what) noexcept override {
         if (context* const here = own_context()) return post_local(*here, what);
         post_from_outside(what);
@@ -210,7 +210,7 @@ public:
     std::int64_t linger_ns() const { return linger_ns_; }  // for the sources
 
 private:
-    // A detached root.
+    // The root of a detached coroutine.
     struct spawned : co_root<Sync> {
         co_core& pool;
         co_outcome<void, Sync> outcome;
@@ -278,7 +278,7 @@ private:
             auto& me = static_cast<waited&>(r);
             me.pool.read()->book(me.outcome, false);
             me.pool.read()->leave();
-            me.over.count_down();  // the waiter and its stack may be gone after it
+            me.over.count_down();  // the waiting thread's stack may be gone from here on
         }
         static void cancelled_it(co_root<Sync>& r, std::exception_ptr why) noexcept {
             static_cast<waited&>(r).outcome.fail(std::move(why));
@@ -316,7 +316,8 @@ private:
             post_from_outside(f);
     }
 
-    // After the door: a root with a stop source of its own that comes after a cancel asks it at once.
+    // The caller has passed the door. A root with a stop source of its own that comes after a cancel asks that source
+    // at once.
     spawned* make_root(co_options&& o) {
         try {
             return o.stop ? make_apart(std::move(o)) : make<spawned>(std::move(o));
@@ -350,8 +351,8 @@ private:
         frame_storage<Sync>::release(r, sizeof(Root));
     }
 
-    // Books how a root has ended, with the worker on which it did. Nothing awaits a detached root, so the handler gets
-    // its exception.
+    // Counts the end of a root on the worker where it ended. Nothing awaits a detached root, so its exception goes to
+    // the handler.
     template <class T>
     void book(const co_outcome<T, Sync>& outcome, bool detached) noexcept {
         context& here = *context::here();
@@ -367,7 +368,7 @@ private:
         }
     }
 
-    // Asks the token first, so that a coroutine whose wait is ended sees the request.
+    // Asks the token first: a coroutine whose wait the hooks end then sees that a stop was requested.
     void cancel_all() noexcept {
         (void)stop_source_.request_stop();
         for (unsigned i = 0; i != crew_.table().size(); ++i) (void)crew_.table()[i]->ready().stops.ask();
@@ -378,7 +379,7 @@ private:
             for (unsigned i = 0; i != crew_.table().size(); ++i) f(crew_.table()[i]->ready().living);
         };
     }
-    // Nothing lives and nothing comes.
+    // Nothing lives, and nothing can be spawned any more.
     void end_the_crew() noexcept { this->stop_crews(stop_mode::drain, crew_); }
 
     const std::int64_t linger_ns_;
@@ -387,9 +388,9 @@ private:
     std::stop_source stop_source_;
     const std::stop_token token_ = stop_source_.get_token();
     typename Sync::mutex names_mutex_;
-    spawned* named_ = nullptr;  // the newest
+    spawned* named_ = nullptr;  // the newest of the named roots
     typename Sync::template atomic<std::uint64_t> refused_;
-    typename Sync::template atomic<unsigned> callers_;  // other threads inside a post
+    typename Sync::template atomic<unsigned> callers_;  // threads from outside that are inside a post
     crew_type crew_;
 };
 

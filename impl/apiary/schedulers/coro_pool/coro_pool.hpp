@@ -45,7 +45,7 @@ namespace apiary {
 struct co_config {
     unsigned workers = 0;                      // 1 … 280; 0: default_workers() (sync/processors.hpp)
     std::int64_t linger_ns = usual_linger_ns;  // how long a worker looks for work before it sleeps; 0: not at all
-    // After that: what all workers together may spend on looking on, a share of one processor, 0 to 1
+    // The share of one processor, 0 to 1, that all workers together may spend on looking for work after linger_ns
     // (workers/idle_spin.hpp).
     double idle_cpu = 0;
     exception_handler on_exception = {};       // gets the exceptions of detached coroutines, on the worker
@@ -72,10 +72,10 @@ public:
         : pinned_(config.pinned),
           core_(std::make_shared<core>(checked(config), parameters(config), config.linger_ns, config.on_exception,
                                        co_switches{.stealing = config.stealing, .priorities = config.priorities})) {}
-    // `coro_pool p({})` calls this. Without it {} might also stand for a pool to copy, and would not compile.
+    // For `coro_pool p({})`, which would otherwise be ambiguous: {} could also be a pool to copy.
     explicit basic_coro_pool(std::initializer_list<nothing>) : basic_coro_pool() {}
-    // As stop(co_stop::cancel). On a worker of this pool (its last owner is a coroutine) it does not wait: it asks all
-    // coroutines to end, and the worker that ends last destroys the core.
+    // Stops with co_stop::cancel, and waits. On a worker of this pool (a coroutine is its last owner) it does not wait:
+    // it asks all coroutines to end, and the last worker that ends destroys the core.
     ~basic_coro_pool() {
         if (on_a_worker()) {
             core_->request_stop(co_stop::cancel);
@@ -89,7 +89,8 @@ public:
 
     // Starts the workers, once. False: the pool was started before, or stopped.
     bool start() {
-        // Before the lock: a stop holds it until the coroutines have ended, and one of them may be the caller.
+        // Asked before the lock: a stop holds the lock until the coroutines have ended, and the caller may be one of
+        // them.
         if (core_->refuses()) return false;
         const typename Sync::lock held(start_mutex_);
         if (started_.load(std::memory_order_relaxed)) return false;
@@ -106,8 +107,8 @@ public:
         return true;
     }
 
-    // Starts the task detached. False before start, and after a stop unless a coroutine of this pool calls; the task is
-    // then still the caller's.
+    // Starts the task, which nothing awaits. Returns false before start, and after a stop unless a coroutine of this
+    // pool calls; the task then still belongs to the caller.
     [[nodiscard]] bool spawn(task<>&& t, co_options options = {}) {
         if (is_started()) return core_->spawn(std::move(t), std::move(options));
         core_->refuse();
@@ -118,18 +119,18 @@ public:
     [[nodiscard]] bool spawn(F f, co_options options = {}) {
         return spawn(detail::calls<Sync>(std::move(f)), std::move(options));
     }
-    // Blocks; sync_wait below.
+    // Blocks the calling thread; sync_wait below calls it.
     template <class T>
     T wait_for(task<T> t) {
         if (!is_started()) throw std::logic_error("sync_wait: the pool is stopped, or was not started");
         return core_->template wait_for<T>(std::move(t));
     }
 
-    // Closes the outer door, and returns. Any thread, and any coroutine. A call that cancels may follow a call that
-    // drains.
+    // Refuses spawns from outside from now on, and returns at once. Any thread, and any coroutine. A cancelling call
+    // may follow a draining one.
     void request_stop(co_stop how = co_stop::drain) noexcept { core_->request_stop(how); }
-    // Closes the outer door, and returns when all coroutines have ended. On a worker of this pool: std::logic_error,
-    // since it would wait for itself.
+    // Refuses spawns from outside, and returns when all coroutines have ended. Throws std::logic_error on a worker of
+    // this pool, which would wait for itself.
     void stop(co_stop how = co_stop::drain) {
         if (on_a_worker())
             throw std::logic_error("coro_pool: stop on a worker of the same pool; request_stop does not wait");
@@ -139,7 +140,7 @@ public:
     }
     // Waits up to `most` after request_stop. True if nothing is alive; otherwise see report().
     [[nodiscard]] bool wait_for_end(std::chrono::nanoseconds most) {
-        const std::int64_t until = deadline_after(core_->now_ns(), most);  // a sum may be beyond the clock
+        const std::int64_t until = deadline_after(core_->now_ns(), most);  // saturates: a plain sum could overflow
         while (!core_->stopping()) {
             if (core_->now_ns() >= until) return false;
             Sync::sleep_ns(200'000);
@@ -149,12 +150,12 @@ public:
 
     coro_report report() { return core_->report(); }
     unsigned workers() const { return core_->the_crew().table().size(); }
-    // A stop that cancels asks by it for the end.
+    // A cancelling stop of the pool requests a stop at this token.
     std::stop_token stop_token() const { return core_->token(); }
     co_host<Sync>& host() { return *core_; }
     // True after start.
     bool is_started() const { return started_.load(std::memory_order_acquire); }
-    // The workers' sums, while they run, too.
+    // The sum of the workers' counters. May be called while they run.
     worker_counters counters() const { return core_->the_crew().counters(); }
 
 private:
@@ -177,15 +178,15 @@ private:
         if (c.pinned || c.workers == 0) return static_cast<unsigned>(processors_for(c.workers).size());
         return c.workers;
     }
-    // The sources linger by themselves, and offers come from one worker at a time: the engine needs no second look.
+    // The sources linger themselves, and a worker offers one branch at a time: the engine need not look a second time.
     static worker_parameters parameters(const co_config& c) {
-        return {.global_batch = c.stealing ? c.batch : 1,  // nobody could take the others of a batch
+        return {.global_batch = c.stealing ? c.batch : 1,  // without stealing no worker could take the rest of a batch
                 .steal_rounds = c.stealing ? 2U : 0U,
                 .looks_before_sleep = 0,
                 .idle_cpu = valid_idle_cpu("coro_pool", c.idle_cpu)};
     }
-    // The first `workers` processors that this thread may use; default_workers() of them for 0. std::invalid_argument:
-    // it may use fewer.
+    // The first `workers` processors that this thread may use; 0 counts as default_workers(). Throws
+    // std::invalid_argument if it may use fewer.
     static std::vector<int> processors_for(unsigned workers) {
         std::vector<int> there = usable_processors();
         if (workers > there.size())
@@ -206,14 +207,14 @@ private:
 
 using coro_pool = basic_coro_pool<>;
 
-// Runs the task on the pool, and blocks this thread until it has ended. Returns its result, or throws its exception.
-// std::logic_error: on a worker of that pool, or if the pool was not started or is stopped.
+// Runs the task on the pool, and blocks this thread until it has ended. Returns its result or throws its exception.
+// Throws std::logic_error on a worker of that pool, and if the pool was not started or is stopped.
 template <class Sync, class Parts, class T>
 T sync_wait(basic_coro_pool<Sync, Parts>& pool, co_task<T, Sync> t) {
     return pool.template wait_for<T>(std::move(t));
 }
 
-// resume_on throws it if that pool takes no guest; the coroutine stays where it is.
+// Thrown by resume_on if that pool takes no guest; the coroutine stays where it is.
 struct pool_stopped : std::runtime_error {
     pool_stopped() : std::runtime_error("resume_on: that pool is stopped, or was not started") {}
 };
@@ -258,8 +259,8 @@ public:
 
 }  // namespace detail
 
-// co_await resume_on(pool): this coroutine goes on there, and the tasks that it awaits run there. When it ends, its
-// parent goes on where it was.
+// co_await resume_on(pool) moves this coroutine there; the tasks that it awaits from then on run there, too. After its
+// end its parent goes on in the pool where it was.
 template <class Sync, class Parts>
 [[nodiscard]] detail::co_move<Sync> resume_on(basic_coro_pool<Sync, Parts>& pool) {
     return detail::co_move<Sync>(pool.host(), pool.is_started());

@@ -1,4 +1,4 @@
-// co_frame: what the pool knows of a coroutine: the part of its promise that has no result type.
+// co_frame: the pool's view of a coroutine: the part of its promise that does not depend on the result type.
 //
 // When to use it. As the base of co_task's promise. When not: from outside; a waiting coroutine is a `suspended`
 // (tasks/suspended.hpp). The functions that need a worker's context are defined in context.hpp.
@@ -7,10 +7,11 @@
 // until another worker asks.
 //
 // How a coroutine ends (`role`)
-//   call     its parent awaits it alone: the parent goes on, on the same worker
-//   branch   one of a group: co_group below finds which of them lets the parent go on
-//   root     without a parent: its co_root is told
-// Its context notes that, the frame goes, and then the worker's loop does it. The result lies with its awaiter.
+//   call     its parent awaits it alone; the parent goes on, on the same worker
+//   branch   one of a group; co_group below finds which of them lets the parent go on
+//   root     it has no parent; its co_root is told
+// At its end the frame notes this in the context and is destroyed; after that the worker's loop acts on the note. The
+// result lies with the awaiter.
 //
 // A group counts by chains. A chain is a run of branches of one group, one after the other; `done` counts those that
 // have ended in it. When a branch ends and the newest job of this worker's list is of the same group, the chain goes on
@@ -74,17 +75,17 @@ public:
         return p == co_priority::high ? high_ : background_;
     }
     inline void bring(co_frame<Sync>& what) noexcept;
-    // The hooks of this pool's coroutines that wait while they are another pool's guests.
+    // The hooks of this pool's coroutines that wait as guests of another pool.
     stop_hooks<Sync>& stops_elsewhere() { return stops_elsewhere_; }
     co_lanes<Sync>& lanes() { return lanes_; }
     const co_lanes<Sync>& lanes() const { return lanes_; }
 
     virtual void resume_in_lane(job<Sync>& what, co_priority) noexcept { this->resume(what); }  // never normal
-    virtual void resume_behind(job<Sync>& what) noexcept = 0;  // after all that waits there now
+    virtual void resume_behind(job<Sync>& what) noexcept = 0;  // queues it after all that waits there now
     virtual void wake_one() noexcept = 0;
-    // For a coroutine that comes from another pool. False: this pool is stopped, and takes none in.
+    // A coroutine comes from another pool. False: this pool is stopped, and takes no guest.
     [[nodiscard]] virtual bool enter() noexcept = 0;
-    virtual void enter_inside() noexcept = 0;  // for one whose root lives here
+    virtual void enter_inside() noexcept = 0;  // as enter, for a coroutine whose root lives here; never refused
     virtual void leave() noexcept = 0;
 
 protected:
@@ -107,14 +108,14 @@ template <class Sync>
 struct co_root {
     const typename Sync::template cell<co_host<Sync>*> host;  // a cell: a checker sees a read that comes too late
     const std::stop_token its_own;  // or none
-    // A reference: each copy of the pool's would change a count that all roots share.
+    // A reference: a copy of the pool's token would change a reference count that all roots share.
     const std::stop_token& token;
-    stop_hooks<Sync>* stops = nullptr;  // those that the token asks; null: the workers', which the pool asks
-    void (*ended)(co_root&) noexcept;   // the frame is gone; the outcome is there
-    void (*cancelled)(co_root&, std::exception_ptr) noexcept;  // it never began
+    stop_hooks<Sync>* stops = nullptr;  // the hooks that `token` asks; null: those of the workers, which the pool asks
+    void (*ended)(co_root&) noexcept;   // called when the frame is gone and the outcome is written
+    void (*cancelled)(co_root&, std::exception_ptr) noexcept;  // called if it never began
     co_priority priority;
 
-    // With a token that outlives it, such as the pool's, or with one of its own.
+    // The token outlives the root (the pool's does), or moves into it.
     co_root(co_host<Sync>& h, const std::stop_token& t, void (*e)(co_root&) noexcept,
             void (*c)(co_root&, std::exception_ptr) noexcept, co_priority p = co_priority::normal)
         : host(&h), token(t), ended(e), cancelled(c), priority(p) {}
@@ -125,13 +126,13 @@ struct co_root {
 
 template <class Sync>
 struct co_group {
-    static constexpr std::uint32_t all = 1U << 30;  // more than there are branches
+    static constexpr std::uint32_t all = 1U << 30;  // larger than any number of branches
 
     typename Sync::template cell<co_frame<Sync>*> waiter{nullptr};
     typename Sync::template cell<co_host<Sync>*> at;  // the pool where it waits; a chain that has `all` is there, too
     typename Sync::template atomic<std::uint32_t> pending{all};
 
-    // Ends a chain, or begins the parent's wait, with this count. True: it was the last.
+    // Takes n off: a chain of n has ended, or the parent begins to wait. True: this was the last.
     [[nodiscard]] bool less(std::uint32_t n) { return pending.fetch_sub(n, std::memory_order_acq_rel) == n; }  // S1
 };
 
@@ -141,7 +142,7 @@ struct co_error_group : co_group<Sync> {
     typename Sync::template atomic<bool> failed{false};
     typename Sync::template cell<std::exception_ptr> error;  // of the branch that set `failed`; the join sees it (S1)
 
-    // False: another branch was faster.
+    // False: another branch has left its exception before.
     [[nodiscard]] bool keep(std::exception_ptr e) noexcept {
         if (failed.exchange(true, std::memory_order_relaxed)) return false;
         error.write(std::move(e));
@@ -163,19 +164,19 @@ public:
     using context = co_context<Sync>;
     using group = co_group<Sync>;
 
-    // For awaitables: brings this coroutine back. Called on the worker that runs it.
+    // For awaitables: the handle by which this coroutine is resumed. Called on the worker that runs it.
     suspended<Sync> suspended_here() noexcept;
     std::stop_token stop_token() const noexcept { return root_->token; }
-    // The hooks that tell an await of a stop.
+    // The hooks through which a stop ends an await.
     stop_hooks<Sync>* stops() noexcept;
 
     co_root<Sync>& root() const { return *root_; }
-    // A promise begins with its frame (co_promise looks), so the handle is the place before it.
+    // A promise begins with its frame (co_promise checks that), so this address gives the handle.
     [[gnu::always_inline]] std::coroutine_handle<> handle() noexcept {
         return std::coroutine_handle<co_frame>::from_promise(*this);
     }
 
-    // Says how it is to end. Before it begins.
+    // One of these three says how the coroutine will end. Called before it begins.
     [[gnu::always_inline]] void call_of(co_frame& parent) {
         root_ = parent.root_;
         up_.waiter = &parent;
@@ -197,21 +198,23 @@ public:
         as_.kind |= counted;
     }
 
-    // Destroys a frame that has never begun, and all that it holds, such as tasks among its arguments. Frames more than
-    // `most_nested` deep go when the outermost has gone, so the stack does not grow with a chain.
+    // Destroys a frame that has never begun, with all that it holds, such as tasks among its arguments. Frames nested
+    // more than `most_nested` deep are destroyed after the outermost, so a long chain does not overflow the stack.
     [[gnu::noinline, gnu::cold]] void drop_unbegun() noexcept;
 
-    // For awaits that may come back on any thread: at its end it goes to this pool first.
+    // For an await that may resume on any thread: at its end the coroutine first returns to this pool.
     void must_end_at(co_host<Sync>& h) {
         origin_ = &h;
         is_unusual(astray);
     }
-    // resume_on. False: it is there already, or the pool refuses (refused is set). True: it is on its way; see I2.
+    // For resume_on. True: the coroutine is on its way to x (see I2). False: it is there already, or x refuses it
+    // (`refused` is set).
     [[nodiscard]] bool move_to(co_host<Sync>& x, bool& refused) noexcept;
 
-    // The end. True: the frame goes at once, and its context knows what to do then. False: call goes_home_first.
+    // Called at the end. True: the frame is destroyed at once, and its context knows what follows. False: call
+    // goes_home_first.
     [[nodiscard]] bool over() noexcept;
-    // True: the frame is on its way home, to end there (I2). False: it goes at once.
+    // True: the frame is on its way home, and ends there (I2). False: it is destroyed at once.
     [[nodiscard, gnu::noinline, gnu::cold]] bool goes_home_first() noexcept;
 
 protected:
@@ -223,15 +226,15 @@ private:
     static constexpr std::uint8_t call = 0, branch = 1, root_role = 2, roles = 3;
     static constexpr std::uint8_t unbegun = 4;   // a root that no worker has begun
     static constexpr std::uint8_t ending = 8;    // it has ended elsewhere, and finishes at home
-    static constexpr std::uint8_t away = 16;     // on another pool, which counts it; its own is origin_
-    static constexpr std::uint8_t astray = 32;   // on any thread; its own pool is origin_
+    static constexpr std::uint8_t away = 16;     // on another pool, which counts it; its own pool is origin_
+    static constexpr std::uint8_t astray = 32;   // may run on any thread; its own pool is origin_
     static constexpr std::uint8_t counted = 64;  // a branch that the pool where it was forked counts
     void is_unusual(std::uint8_t what) { as_.kind = static_cast<std::uint8_t>((as_.kind & (roles | counted)) | what); }
     bool is(std::uint8_t what) const { return (as_.kind & what) != 0; }
 
-    // On the stack of a thread that drops frames.
+    // Lies on the stack of a thread that destroys frames.
     struct dropping {
-        co_frame* deeper;  // those that go later, by up_.waiter, which an unbegun frame does not use
+        co_frame* deeper;  // frames to destroy later; linked by up_.waiter, which an unbegun frame does not use
         unsigned nested;
     };
     static constexpr unsigned most_nested = Sync::checked ? 2 : 64;
@@ -242,7 +245,7 @@ private:
 
     // Both members are written at once, when the frame becomes a call, a branch or a root.
     struct what_it_is {
-        std::uint32_t done;  // of a branch: how many have ended in its chain
+        std::uint32_t done;  // for a branch: how many branches of its chain have ended
         std::uint8_t kind;
     };
 
@@ -252,7 +255,7 @@ private:
         group* of;
     } up_;
     what_it_is as_;
-    co_host<Sync>* origin_;  // with away, astray and ending
+    co_host<Sync>* origin_;  // used with away, astray and ending
 };
 
 template <class Sync>

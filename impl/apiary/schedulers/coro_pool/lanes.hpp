@@ -4,9 +4,9 @@
 // pool have those.
 //
 // A lane is a queue, first in first out, from which any worker takes.
-//   high        before everything else, up to high_share in a row; then others have a turn
-//   background  when nothing else waits; and once after background_every others, whatever waits
-// So nothing waits for ever while jobs end. README.md has the bounds, and the meaning of a job.
+//   high        taken before all else, at most high_share in a row; then other work has a turn
+//   background  taken when nothing else waits, and once after every background_every other jobs
+// So no job waits for ever while jobs end. README.md has the bounds, and says what a job is.
 //
 // Threads. All: any. Progress: as global_pool.
 // Synchronisation. A push and a worker that falls asleep: as global_pool and idle_set S1. Workers look at the lanes
@@ -29,12 +29,12 @@ class co_lanes {
 public:
     using queue = global_pool<job<Sync>, Sync>;
 
-    static constexpr unsigned high_share = Sync::checked ? 1 : 16;  // small under a checker: two are a row and the next
+    static constexpr unsigned high_share = Sync::checked ? 1 : 16;  // small under a checker
     static constexpr std::uint64_t background_every = 64;
 
     explicit co_lanes(bool on) : on_(on) {}
 
-    // Off: everything is normal.
+    // False: priorities are switched off, and every coroutine is normal.
     bool on() const { return on_; }
     queue& of(co_priority p) { return p == co_priority::high ? high_ : background_; }
     bool high_waits() const { return on_ && !high_.looks_empty(); }

@@ -1,7 +1,7 @@
 // co_outcome: the result of a coroutine: none yet, a value, or an exception.
 //
-// When to use it. As the place where the result of a coroutine lies until its awaiter takes it: beside the awaiter,
-// since the coroutine's own frame goes when it ends. When not: to wait for a result; it has no lock and no wait.
+// When to use it. As the place for a coroutine's result, beside the awaiter that takes it: the coroutine's own frame is
+// gone by then. When not: to wait for a result; it has no lock and no wait.
 //
 // Threads. One writes, and another reads after that; the end of the coroutine publishes it.
 // Errors.  It takes one result. std::logic_error: a second fork into it, or take() while it has none.
@@ -19,7 +19,7 @@
 
 namespace apiary {
 
-// It keeps a monostate for void, and a pointer for a reference.
+// For void it keeps a std::monostate, for a reference a pointer.
 template <class T, class Sync = real_sync>
 class co_outcome {
     using kept = std::conditional_t<std::is_void_v<T>, std::monostate,
@@ -50,7 +50,7 @@ public:
         holds_.write(what::error);
     }
 
-    // Called by whatever hands it to a coroutine. A second result would be written over the first, and leak it.
+    // Called before it is given to a coroutine. A second result would overwrite the first and leak it.
     void expect() {
         if (holds_.read() != what::nothing) throw std::logic_error("co_outcome: two coroutines for one outcome");
         holds_.write(what::expected);
@@ -60,20 +60,20 @@ public:
     bool has_value() const { return holds_.read() == what::value; }
     // Precondition: failed().
     const std::exception_ptr& error() const { return error_; }
-    // Once. Throws the coroutine's exception, or std::logic_error if no coroutine has left a result.
+    // May be called once. Throws the coroutine's exception, or std::logic_error if no coroutine has left a result.
     [[gnu::always_inline]] T take() {
         if (holds_.read() != what::value) [[unlikely]]
             rethrow();
         return value();
     }
-    // Precondition: has_value(). Once.
+    // Precondition: has_value(). May be called once.
     [[gnu::always_inline]] T value() {
         if constexpr (std::is_reference_v<T>)
             return static_cast<T>(*value_);
         else if constexpr (!std::is_void_v<T>)
             return std::move(value_);
     }
-    // The same, with a std::monostate in place of void.
+    // As T and take(), but with a std::monostate in place of void.
     using value_type = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
     [[gnu::always_inline]] value_type take_value() {
         if (holds_.read() != what::value) [[unlikely]]
@@ -94,7 +94,7 @@ private:
         if (!failed()) throw std::logic_error("co_outcome: taken before there is a result");
         std::rethrow_exception(error_);
     }
-    // A coroutine that has left its value may leave an exception after it, by a destructor that throws.
+    // A coroutine that has left its value may still leave an exception: a destructor of its frame may throw.
     [[gnu::always_inline]] void drop_value() noexcept {
         if constexpr (!std::is_trivially_destructible_v<kept>)
             if (holds_.read() == what::value) {

@@ -3,9 +3,9 @@
 //
 // When to use it. As the sources of a crew whose ready work is co_context. When not: elsewhere.
 //
-// A worker that has just run something keeps looking for linger_ns, and asks the others for a branch: the next fork is
-// near, and a sleeper would come too late for it. Before it sleeps it asks once more, after the announcement: the first
-// fork of the others then offers a branch, and wakes it.
+// A worker that has just run something goes on looking for linger_ns, and asks the other workers for a branch: the next
+// fork is probably near, and waking a sleeper would take longer than the branch. After it has announced its sleep it
+// asks once more: the first fork of another worker then offers a branch, and wakes it.
 //
 // Threads. The worker's own; enter, open, leave and id: any, with the owner's mutex held.
 // The concept that this meets: worker_sources (concepts.hpp). Not modelled: the lingering.
@@ -23,7 +23,7 @@ class co_sources : public no_sources<Crew, Worker> {
 
 public:
     using task_type = typename Crew::task_type;
-    static constexpr bool takes_inside_run_some = false;  // a helper knows no lanes
+    static constexpr bool takes_inside_run_some = false;  // a worker that helps does not look at the lanes
 
     bool run_some() {
         const bool kept = this->run_kept();
@@ -33,7 +33,7 @@ public:
     bool urgent() const {
         return lanes().on() && (self().ready_.hurried() || lanes().high_waits() || background_is_due());
     }
-    // The worker itself looks at the offers of others, with all that any worker may take.
+    // Asks the others for a branch. Offers themselves are seen by the engine's look at all that any worker may take.
     bool visible() const {
         ask_all();
         return false;
@@ -55,7 +55,7 @@ private:
             self().run_task(t, !waiting.look_empty());
             worked = true;
         }
-        // The hurry that came with them is met: the tasks that are left need another.
+        // meet_the_hurry has cleared the flag, so set it again for the tasks that are left.
         if (waiting.high_waits()) self().ready_.hurry();
         if (waiting.background_waits() && (background_is_due() || (!worked && nothing_else()))) {
             if (task_type* const t = waiting.of(co_priority::background).take_one()) {
@@ -74,7 +74,7 @@ private:
         return !self().ready_.waits() && self().crew_.pool().looks_empty() && !lanes().high_waits() && !ask_all();
     }
 
-    // True if there was something to take.
+    // Asks all other workers for a branch. True if one of them offers something already.
     bool ask_all() const {
         bool there = false;
         if (!self().ready_.steals()) return false;
@@ -89,7 +89,7 @@ private:
     // Out of line, so that a worker that has something pays for one look at the lanes.
     [[gnu::noinline]] bool look_on() {
         linger();
-        return run_lanes();  // a task in a lane may have ended the wait
+        return run_lanes();  // a task in a lane may have ended the lingering
     }
     void linger() {
         if (const std::uint64_t run = self().runner_.tasks_run(); run != run_ || self().sleeper_.claimed()) {
@@ -111,9 +111,9 @@ private:
         }
     }
 
-    std::uint64_t behind_background_ = 0;  // how many tasks had run when one of background did
+    std::uint64_t behind_background_ = 0;  // tasks_run when the last task of background had run
     std::uint64_t run_ = 0;
-    std::int64_t until_ns_ = 0;  // 0: its patience has not begun
+    std::int64_t until_ns_ = 0;  // 0: the worker has not begun to linger
     bool spent_ = false;
 };
 

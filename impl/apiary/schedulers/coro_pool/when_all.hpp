@@ -17,16 +17,16 @@
 // When to use it. For branches that may run at the same time, however small: a branch that no other worker takes costs
 // a frame and a few plain stores. When not: if only the first answer counts (when_any).
 //
-// Order.    A branch that no other worker takes runs on this worker: those of when_all from the first on, those of a
-//           scope from the newest on, after the join has begun.
-// Errors.   All branches run to their end. Then the exception of the first of them leaves the await: for when_all the
-//           first in the order of the arguments, for a scope the first in time of the branches without an outcome. The
-//           others are counted (coro_report::lost_exceptions). std::bad_alloc of a vector's results leaves the await
+// Order.    A branch that no other worker takes runs on this worker: the branches of when_all in the order of the
+//           arguments, those of a scope the newest first, after the join has begun.
+// Errors.   All branches run to their end. Then one exception leaves the await. For when_all it is the first in the
+//           order of the arguments; for a scope it is the first in time among the branches without an outcome. All
+//           others are counted (coro_report::lost_exceptions). std::bad_alloc for a vector's results leaves the await
 //           before any branch has begun.
-// Lifetime. Structured: no branch outlives the await, or the join. A scope that is destroyed with branches that run
-// ends the
-//           program: their results lie in it. with_scope cannot come to that.
-// Threads.  A scope's calls: the coroutine that made it, or one that this awaits. It may move from worker to worker.
+// Lifetime. Structured: no branch outlives the await, or the join. Destroying a scope before its branches were joined
+//           ends the program, because their results lie in it. with_scope always joins.
+// Threads.  A scope is used by the coroutine that made it, or by one that this awaits. That coroutine may move from
+//           worker to worker.
 //
 // The protocol: frame.hpp. Checked by model_check/schedulers/coro_pool.
 #pragma once
@@ -57,12 +57,12 @@ void count_lost(std::size_t failed) {
 template <class Sync, class... T>
 class co_all;
 
-// The result of when_all: branches that have not begun. co_await makes the awaiter in place: the compiler need not read
-// again what it has just written itself.
+// The result of when_all: branches that have not begun. co_await makes the awaiter in place, so that the compiler need
+// not reload what it has just written.
 template <class Sync, class... T>
 class [[nodiscard]] co_branches {
 public:
-    // Precondition: none of them is empty.
+    // Precondition: none of the tasks is empty.
     [[gnu::always_inline]] explicit co_branches(co_task<T, Sync>&&... children) noexcept
         : children_(children.release()...) {}
     co_branches(const co_branches&) = delete;
@@ -72,7 +72,7 @@ public:
             std::apply(&drop, children_);
     }
 
-    // Once; after that it throws std::logic_error.
+    // May be called once; after that it throws std::logic_error.
     [[gnu::always_inline]] co_all<Sync, T...> operator co_await() {
         if (std::get<0>(children_) == nullptr) [[unlikely]]
             throw_empty_task();
@@ -81,10 +81,10 @@ public:
 
 private:
     friend co_all<Sync, T...>;
-    // They were never awaited.
+    // For branches that were never awaited.
     [[gnu::noinline, gnu::cold]] static void drop(co_promise<T, Sync>*... child) { (child->handle().destroy(), ...); }
 
-    std::tuple<co_promise<T, Sync>*...> children_;  // the first is null when they have begun
+    std::tuple<co_promise<T, Sync>*...> children_;  // the first is null once they have begun
 };
 
 template <class Sync, class... T>
@@ -123,7 +123,7 @@ private:
         child.result_goes_to(&std::get<I>(outcomes_));
         return child;
     }
-    // The last one first, so that the second is the newest.
+    // Forks the last branch first, so that the second argument is the newest and runs next.
     template <std::size_t... I>
     [[gnu::always_inline]] void fork_rest(co_context<Sync>& here, co_frame<Sync>& parent, std::index_sequence<I...>) {
         [[maybe_unused]] const auto fork = [&](auto& child) {
@@ -145,7 +145,7 @@ private:
                 ((all.failed() ? std::rethrow_exception(all.error()) : void()), ...);
             },
             outcomes_);
-        std::terminate();  // one of them has failed
+        std::terminate();  // unreachable: one of them has failed
     }
 
     co_branches<Sync, T...>& of_;
@@ -229,8 +229,8 @@ public:
     void fork(F f) {
         fork(detail::calls<Sync>(std::move(f)));
     }
-    // The branch leaves its result in `out`, which must live until the join is over. std::logic_error: `out` was forked
-    // into before.
+    // The branch leaves its result in `out`, which must live until the join is over. Throws std::logic_error if a
+    // branch was forked into `out` before.
     template <class T>
     void fork(co_task<T, Sync> child, co_outcome<T, Sync>& out) {
         child.must_be_there();
@@ -243,7 +243,7 @@ public:
         using comes_home = void;
         explicit joining(co_scope& s) : scope_(s) {}
         bool await_ready() const noexcept { return scope_.forked_ == 0; }
-        // The waiting coroutine may be another than the one that made the scope: a body, or one that it awaits.
+        // The coroutine that joins need not be the one that made the scope: it may be a body, or a task that it awaits.
         template <class P>
         [[gnu::always_inline]] std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
             const std::uint32_t forked = std::exchange(scope_.forked_, 0);
@@ -254,7 +254,7 @@ public:
     private:
         co_scope& scope_;
     };
-    // A scope may be forked into again after its join.
+    // After its join a scope may be used for further forks.
     [[nodiscard]] joining join() { return joining(*this); }
 
 private:
@@ -277,8 +277,8 @@ private:
     std::uint32_t forked_ = 0;
 };
 
-// Calls body(scope), and joins after it. An exception of the body goes before one of a branch, which is counted as
-// lost.
+// Calls body(scope), and then joins. If both the body and a branch throw, the body's exception is passed on and the
+// branch's is counted as lost.
 template <class Sync = real_sync, class F>
 co_task<void, Sync> with_scope(F body) {
     co_scope<Sync> children(co_await this_frame());

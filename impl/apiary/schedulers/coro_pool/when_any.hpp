@@ -2,27 +2,30 @@
 //
 //     const auto [which, answer] = co_await when_any(ask(mirror_1), ask(mirror_2));     // co_task<T>, all of one T
 //
-// When to use it. If the first answer counts: a request and its timeout. When not: if all are needed (when_all); it is
-// far cheaper. For a wait and its timeout, or the first of several waits: a loser that was served takes along what it
-// was given, a value or a raw permit; receive_for, acquire_for and select lose nothing (coroutines/limited.hpp).
+// When to use it. If the first answer counts: a request and its timeout. When not: if all answers are needed (when_all,
+// which is far cheaper); for a wait with a timeout, or the first of several waits. There a loser that was already
+// served takes its value or raw permit with it; receive_for, acquire_for and select lose nothing
+// (coroutines/limited.hpp).
 //
-// Order.    The parent goes on when the first has ended, by a value or by an exception, which leaves the await. The
-//           stop token of all others then asks for their end; it does so as well when the parent's own token is asked.
-//           A contender that has not begun by then never does. Races below races are asked before the request for the
-//           stop returns, except one that a callback of a race more than 64 below others makes.
-// Lifetime. Losers may outlive the parent: a coroutine that does not listen to its stop token goes on to its end. So
-// losers
-//           must touch nothing of the parent's, and a stop of the pool waits for them (they are counted as roots).
-//           Their results go; their exceptions are counted as lost, except wait_cancelled.
+// Order.    The parent goes on when the first contender has ended, by a value or by an exception, which leaves the
+//           await. The other contenders are then asked to end, by their stop token; they are also asked if the parent's
+//           own token is. A contender that has not begun by then never does. Races among the contenders
+//           of a race, however deep, are asked before the request for the stop returns. A request that a callback makes
+//           more than 64 races deep may return before that; the outermost request does not.
+// Lifetime. Losers may outlive the parent: a coroutine that ignores its stop token goes on to its end. So a loser must
+//           not use anything of the parent's. A stop of the pool waits for losers (they are counted as roots). Their
+//           results are destroyed; their exceptions are counted as lost, except wait_cancelled.
 // Errors.   std::bad_alloc, and std::logic_error for an empty task: no contender has begun.
-// Memory.   A record for each when_any, in which the results lie until the last has ended; a stop source. The record
-//           goes on the thread that lets go of it last: a worker's, or the one that asks for a stop of more than 64
-//           nested races.
+// Memory.   Each when_any has a record, which keeps the results until the last contender has ended, and a stop source.
+//           The thread that lets go of the record last frees it: a worker, or the thread that asks for a stop of more
+//           than 64 nested races.
 //
 // Synchronisation
-//   S1  won: exchange decides which contender lets the parent go on. The job's post brings what it did to the parent.
-//   S2  refs: fetch_sub (release) -> the last one (acquire). The record goes when all contenders, the parent and the
-//       thread that starts them have let go of it, and a thread that has it on its list of races to ask.
+//   S1  won: exchange decides which contender lets the parent go on. The resumption of the parent publishes the
+//       winner's result.
+//   S2  refs: fetch_sub (release) -> the last fetch_sub (acquire). The record is freed when all of these have let go of
+//       it: the contenders, the parent, the thread that starts them, and a thread that has it on its list of races to
+//       ask.
 // Checked by model_check/schedulers/coro_pool. Tested by tests/when_any_test.cpp.
 #pragma once
 
@@ -41,15 +44,15 @@ namespace apiary {
 
 namespace detail {
 
-// How a stop from above reaches races that are contenders of races, and so on. It goes down by nested calls, and from
-// `most_nested` on by a list of the outermost call: so the stack does not grow with the races.
+// Passes a stop on to races that are contenders of races, and so on. Up to `most_nested` it goes down by nested calls,
+// and beyond that by a list of the outermost call, so the stack does not grow with the nesting.
 template <class Sync>
 class co_race_below {
 protected:
     co_race_below() = default;
     ~co_race_below() = default;
 
-    // Called by the callback at the token of the race above.
+    // Called when the token of the race above is asked to stop.
     void ask_from_above() noexcept {
         below* const outer = Sync::template current<below>();
         if (outer == nullptr) {
@@ -78,15 +81,15 @@ protected:
     void (*let_go_)(co_race_below&) noexcept;
 
 private:
-    // On the stack of the outermost call.
+    // Lies on the stack of the outermost call.
     struct below {
-        co_race_below* deeper;  // those that are asked later
+        co_race_below* deeper;  // races to ask after the nested calls have returned
         unsigned nested;
     };
     static constexpr unsigned most_nested = Sync::checked ? 0 : 64;
 
-    // The race is there until its callback has returned, and from here on until the outermost call lets go of it.
-    // False: all others have let go, and nothing is left to ask.
+    // The race lives until its callback has returned; this reference keeps it until the outermost call has asked it.
+    // False: all others have let go of it, and nothing is left to ask.
     bool stays() noexcept {
         std::uint32_t n = refs_.load(std::memory_order_relaxed);
         while (n != 0)
@@ -95,7 +98,7 @@ private:
         return false;
     }
 
-    co_race_below* next_;  // for the thread that asks
+    co_race_below* next_;  // the list of the outermost call
 };
 
 template <class T, class Sync, std::size_t N>
@@ -179,15 +182,15 @@ private:
     const suspended<Sync> parent_;
     const co_priority priority_;
     typename Sync::template atomic<bool> won_{false};
-    typename Sync::template cell<std::size_t> winner_{0};  // written before parent_.resume, read after
+    typename Sync::template cell<std::size_t> winner_{0};  // written before the parent is resumed, and read after that
     token_hooks<Sync> stops_{stop_.get_token()};
     std::array<std::optional<contender>, N> contenders_;
-    std::optional<std::stop_callback<asks>> at_stop_;  // the first to go
+    std::optional<std::stop_callback<asks>> at_stop_;  // declared last: destroyed first
 };
 
 template <class T>
 struct co_first {
-    std::size_t index;  // of the arguments
+    std::size_t index;  // which of the arguments
     typename co_outcome<T>::value_type value;
 };
 
@@ -220,7 +223,7 @@ public:
             frames[i] = &f;
             host.enter_inside();
         }
-        // From the first on the parent may go on, and this awaiter with it.
+        // From the first bring() on the parent may go on, and this awaiter may be gone: only locals are used.
         for (co_frame<Sync>* f : frames) host.bring(*f);
         race->release();
     }

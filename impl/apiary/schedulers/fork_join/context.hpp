@@ -1,10 +1,10 @@
-// fork_context: the worker that a callable of fork_join is given: its jobs (fork_list), and how it finds help and
-// helps. It is the ready work of the engine's worker.
+// fork_context: the worker that fork_join passes to a callable. It has the worker's jobs (fork_list), and finds help
+// and helps others. The engine uses it as the worker's ready work.
 //
-// When to use it. As the `w` of `[](auto& w) { … }`: fork_join(w, f, g) needs no thread_local then. It belongs to one
-// thread: keep it no longer than the callable runs, and hand it to no other thread. A fork by another thread's worker
-// is an assertion. Without assertions it throws std::logic_error if that worker has just been asked, and goes unseen
-// otherwise.
+// When to use it. As the `w` of `[](auto& w) { … }`: with it fork_join(w, f, g) needs no thread_local. It belongs to
+// one thread: use it only while the callable runs, and on no other thread. A fork through another thread's worker is an
+// assertion. Without assertions it throws std::logic_error if that worker has just been asked for a job, and goes
+// unseen otherwise.
 //
 // The law of help. A worker that waits for a stolen job runs descendants of that job and nothing else (fork_list I3).
 // README.md says what follows for locks and for stacks.
@@ -27,8 +27,8 @@
 
 namespace apiary {
 
-// The address of an object on a stack, for immediate use. g++ would take all mentions of it for one value and keep that
-// in a register until the last of them, which costs a push and a pop in every call.
+// The address of an object on a stack, for immediate use. Otherwise g++ computes the address once and keeps it in a
+// register until its last use, which costs a push and a pop in every call.
 template <class T>
 [[gnu::always_inline]] inline T* address_anew(T& object) noexcept {
 #if defined(__x86_64__) && !defined(__clang__)
@@ -40,7 +40,7 @@ template <class T>
 #endif
 }
 
-// A fork throws it that finds less than fork_join_config::stack_reserve of its stack left. Nothing of that fork has
+// Thrown by a fork that finds less than fork_join_config::stack_reserve of its stack left. Nothing of that fork has
 // run.
 struct fork_too_deep : std::length_error {
     using std::length_error::length_error;
@@ -53,13 +53,13 @@ public:
     using list = fork_list<Sync, Limits>;
     using fork_type = fork_job<Sync>;
 
-    // For the engine: others may take offers, and making one is no seq_cst access (idle_set S2).
+    // For the engine: other workers may take offers, and an offer is made without a seq_cst access (idle_set S2).
     static constexpr bool shared = true;
     bool deque_looks_empty() const { return list_.look() == 0; }
 
     void belongs_to(Pool& pool, unsigned index) { pool_ = &pool, index_ = index; }
-    // A caller takes its seat, on another stack. Like a new list, it asks before its first fork whether a worker
-    // sleeps.
+    // A caller takes this seat, and so another stack. As in a new list, its first fork then looks for a sleeping
+    // worker.
     void begin_on_stack(std::uintptr_t lowest) {
         calls_.add();
         list_.limit_stack(lowest);
@@ -67,11 +67,11 @@ public:
     }
     Pool& pool() const { return *pool_; }
     unsigned index() const { return index_; }
-    // The worker that its thread was before it became this one, by a seat of another pool; null: none. The thread's
-    // own.
+    // The worker that the thread was before it took this one, a seat of another pool; null if it was none. Only for the
+    // worker's own thread.
     fork_context* outer() const { return outer_.read(); }
     void set_outer(fork_context* w) { outer_.write(w); }
-    // Whether the calling thread is this worker. True for a pool that cannot tell.
+    // Whether the calling thread is this worker. Always true for a pool that cannot tell.
     bool is_here() const {
         if constexpr (requires { Pool::current(); }) {
             const fork_context* w = Pool::current();
@@ -82,14 +82,15 @@ public:
         }
     }
     list& jobs() { return list_; }
-    // A hungry worker waits: a loop that can be split is split now. The next fork, or the next job of a scope, answers
-    // it.
+    // True if a worker without work waits for a job: a loop that can be divided is divided now. The next fork, or the
+    // next job of a scope, answers the request.
     bool asked() const {
         const char here = 0;
         return list_.asked(&here);
     }
 
-    // A fork; its callers are inlined, so these instructions are its cost. True: answer it, before the forked job runs.
+    // Forks. Callers are inlined, so these instructions are the price of a fork. True: call answer() before the forked
+    // job runs.
     [[nodiscard, gnu::always_inline]] bool fork(fork_type& j) {
         assert(is_here() && "fork_join: a branch forks by another worker than its own");
         fork_type* const address = address_anew(j);
@@ -110,21 +111,22 @@ public:
         }
         offer_oldest();
     }
-    // True: the caller has the job, and runs it. False: a thief has run it, and its progress says how it ended.
+    // True: the caller has the job, and must run it. False: a thief has run it, and the job's progress says how it
+    // ended.
     [[nodiscard, gnu::always_inline]] bool join(fork_type& j) {
         if (list_.pop_unlinked(j)) [[likely]]
             return true;
         return join_shown(*address_anew(j));
     }
 
-    // Between two jobs that do not fork: a worker that has asked since the last fork gets the oldest private one.
+    // For use between jobs that do not fork: a worker that has asked since the last fork gets the oldest private job.
     [[gnu::always_inline]] void share() {
         if (asked()) [[unlikely]]
             offer_oldest();
     }
 
-    // Takes and runs one job that another worker offers, or asks all of them for one. Calls `found()` before the job
-    // runs.
+    // Takes and runs one job that another worker offers; if none is offered, asks all of them for one. Calls `found()`
+    // before the job runs.
     template <class Found>
     bool look_for_offers(unsigned start, Found found) {
         const unsigned all = pool_->lists();
@@ -140,7 +142,7 @@ public:
             fork_type* const j = v.list_.take(offer);
             if (j == nullptr) continue;
             found();
-            if (pool_->somebody_sleeps()) v.list_.ask();  // one was not enough
+            if (pool_->somebody_sleeps()) v.list_.ask();  // a worker still sleeps: ask for one more job
             run(*j, v);
             return true;
         }
@@ -162,7 +164,7 @@ private:
     [[gnu::noinline, gnu::cold]] void offer_oldest() {
         if (!list_.hand_out()) return;
         handed_out_.add();
-        // A joiner that sleeps until this worker has ended its job can take this offer alone, so it is woken first.
+        // A joiner that sleeps until this worker's job has ended may take no job but this offer: wake it first.
         if (const auto joiner = list_.joiner_slept()) {
             Sync::reach("fork_context.called_its_joiner");
             pool_->wake(*joiner);
@@ -171,7 +173,7 @@ private:
         }
     }
 
-    // A hand-out has offered it, or has only passed it.
+    // Joins a job that a hand-out has offered, or has only passed over.
     [[gnu::noinline, gnu::cold]] bool join_shown(fork_type& j) {
         if (list_.pop_linked(j)) {
             Sync::reach("fork_context.passed_over");
@@ -180,14 +182,15 @@ private:
         assert(list_.empty() && "fork_join: joined before a job, or a scope, that is younger");  // fork_list I1
         if (list_.take_back(j)) {
             Sync::reach("fork_context.took_back");
-            if (pool_->somebody_sleeps()) list_.ask();  // and no worker is on the way
+            if (pool_->somebody_sleeps()) list_.ask();  // a worker sleeps, and none is on the way: the next fork offers
             return true;
         }
         wait_for(j);
         return false;
     }
 
-    // Leapfrogging. A job is never over before the joiner can know its thief, so `seen` names the thief in time.
+    // Leapfrogging: helps the thief. A job cannot be over before the joiner can read its thief, so `seen` names the
+    // thief.
     void wait_for(fork_type& j) {
         typename Pool::patience patience(*pool_);
         for (;;) {
@@ -232,7 +235,7 @@ private:
         stolen_.add();
         const typename list::visit before = list_.begin(j, index_, from.index_);
         const bool failed = j.run.read()(j, this);
-        from.list_.ask();  // before the joiner goes on: its next fork finds this worker hungry
+        from.list_.ask();  // before the joiner goes on: so its next fork sees that this worker is hungry
         if (list_.end(j, failed, before)) pool_->wake(from.index_);
     }
 
@@ -244,7 +247,7 @@ private:
     tally<Sync> calls_, handed_out_, stolen_, slept_, lost_exceptions_;
 };
 
-// The sources of a worker beside its roots: the offers of the others. Nothing is posted to it alone.
+// The sources of a worker: besides roots it takes what other workers offer. No task is posted to one worker alone.
 template <class Crew, class Worker>
 class fork_sources : public no_sources<Crew, Worker> {
     using base = no_sources<Crew, Worker>;
@@ -255,8 +258,9 @@ public:
         base::enter(id);
         self().ready_.belongs_to(self().owner(), self().index());
     }
-    // Runs one job that another worker offers. Work that has begun comes before new roots. A worker that has just run
-    // something looks for more during linger_ns: the next fork is near, and a sleeper would come too late for it.
+    // Runs one job that another worker offers, because work that has begun comes before new roots. A worker that has
+    // just run something goes on looking for linger_ns: the next fork is probably near, and waking a sleeper would take
+    // longer.
     bool run_some() {
         if (const std::uint64_t roots = self().books().tasks_run(); roots != roots_ || self().sleeper_.claimed()) {
             roots_ = roots;
@@ -273,23 +277,23 @@ public:
         }
         return false;
     }
-    // One root a turn: others may offer work that has begun by now, and that comes before the next root.
+    // Only one root a turn: meanwhile others may offer work that has begun, which comes before the next root.
     bool urgent() const { return true; }
-    // The worker looks at the offers itself. It has announced its sleep, and asks once more.
+    // Called after the announcement of a sleep: asks all others once more. The engine looks at the offers themselves.
     bool visible() const {
         self().owner().context_of(self().index()).ask_all();
         return false;
     }
 
 private:
-    // As in run_task: until now posts and offers have relied on this worker's search.
+    // As in worker::run_task: posts and offers have relied on this worker's search, which ends here.
     void found() {
         if (self().sleeper_.owes_a_look()) self().wake_the_next(false);
     }
     void linger() { patience_ = patience(self().owner()); }
 
     using patience = typename Crew::owner_type::patience;
-    patience patience_;  // over: the worker does not linger
+    patience patience_;  // default: over, so the worker does not linger
     std::uint64_t roots_ = 0;
 };
 

@@ -3,9 +3,9 @@
 // When to use it. Through fork_join_pool, which starts a thread for each worker; in checks that step a worker by hand.
 // When not: in programs.
 //
-// A seat is a worker of the crew without a thread: it has a list, which other workers scan like any other worker's. A
-// caller that finds a free seat is that worker during its call. It never looks for roots and sleeps only at a join, so
-// the idle word does not know it.
+// A seat is a worker of the crew without a thread. It has a list, which other workers scan like any other worker's. A
+// caller that finds a free seat acts as that worker during its call. It never looks for roots, and sleeps only at a
+// join, so the idle word does not include it.
 //
 // Threads.   run, counters: any. run_worker: one thread for each worker. request_stop: once, after the last run.
 // Progress.  run blocks its caller, unless the caller is a worker of this pool or takes a seat. A worker that blocks in
@@ -32,10 +32,10 @@
 namespace apiary {
 
 struct fork_join_counters {
-    std::uint64_t roots = 0;            // calls that run brought onto a worker
-    std::uint64_t seated = 0;           // calls that their callers ran in a seat
-    std::uint64_t handed_out = 0;       // jobs offered to other workers
-    std::uint64_t stolen = 0;           // jobs taken of those offered
+    std::uint64_t roots = 0;            // calls of run that a worker executed
+    std::uint64_t seated = 0;           // calls of run that their callers executed in a seat
+    std::uint64_t handed_out = 0;       // jobs that were offered to other workers
+    std::uint64_t stolen = 0;           // offered jobs that another worker took
     std::uint64_t slept = 0;            // how often a joiner slept until its job was over
     std::uint64_t parked = 0;           // how often a worker without work slept
     std::uint64_t woken = 0;            // how many of these sleeps a root or an offer ended
@@ -76,8 +76,8 @@ public:
         for (unsigned i = 0; i != lists_; ++i) crew_.table().attach(crew_);
     }
 
-    // Calls f on a worker of this pool or in a seat; passes it the worker if f takes one. Returns the result of f, or
-    // throws its exception.
+    // Calls f on a worker of this pool or in a seat, and passes the worker to it if f takes one. Returns f's result, or
+    // throws f's exception.
     template <class F>
     auto run(F&& f) {
         for (context* mine = current(); mine != nullptr; mine = mine->outer()) {
@@ -98,8 +98,8 @@ public:
             return call.outcome.take_value();
     }
 
-    // The worker whose thread calls, of any pool; null on other threads. If seats made the thread several workers: that
-    // of the innermost call.
+    // The worker, of any pool, that the calling thread is; null on other threads. A thread in several seats is several
+    // workers: the result is that of the innermost call.
     static context* current() noexcept { return Sync::template current<context>(); }
 
     fork_join_counters counters() const {
@@ -129,7 +129,7 @@ public:
 
     // For workers and their contexts.
     unsigned workers() const { return workers_; }
-    unsigned lists() const { return lists_; }  // those of the workers, then those of the seats
+    unsigned lists() const { return lists_; }  // all workers and seats; the workers come first
     context& context_of(unsigned i) const { return crew_.table()[i]->ready(); }
     void wake(unsigned i) { crew_.table()[i]->driver().wake(); }
     void wake_one() { crew_.wake_one(); }
@@ -137,7 +137,7 @@ public:
     bool somebody_sleeps() const { return crew_.sleepers().calls_for_a_wake(); }
     std::int64_t linger_ns() const { return linger_ns_; }
 
-    // How long a worker keeps looking before it sleeps.
+    // How long a worker goes on looking before it sleeps.
     class patience {
     public:
         patience() = default;  // over
@@ -159,7 +159,7 @@ public:
     };
 
     // Seats the calling thread for one call. Takes no seat if none is free, or if the caller runs on a stack that is
-    // not its thread's (a fiber), because the end of such a stack is unknown. For run, and for checks of it.
+    // not its thread's (a fiber), because the end of such a stack is unknown. Used by run, and by checks of it.
     class seat {
     public:
         explicit seat(fork_core& core) : core_(core) {
@@ -195,8 +195,8 @@ public:
     };
 
 private:
-    // The calling thread is several workers: makes one of them the innermost during a call. Calls end in the reverse
-    // order of their beginnings, so that the end restores the chain.
+    // If the calling thread is several workers, makes one of them the innermost during a call. Calls end in the reverse
+    // order of their beginnings, so the destructor restores the chain.
     class in_front {
     public:
         explicit in_front(context& c) : mine_(c), rest_(c.outer()) {
@@ -224,7 +224,7 @@ private:
     static bool on_own_stack() { return Sync::stack().contain(__builtin_frame_address(0)); }
     std::uintptr_t floor_of_this_stack() const { return Sync::stack().floor(stack_reserve_); }
 
-    // A call from outside, on the stack of its caller.
+    // A call of run from a thread without a seat. It lies on the caller's stack.
     template <class F>
     struct root : job<Sync> {
         F& callable;
@@ -233,11 +233,11 @@ private:
         thread_latch<Sync> over;
 
         explicit root(F& f) : job<Sync>(&end), callable(f) {}
-        // Never dropped: the pool outlives every run, and a stop drains.
+        // Never told to drop: the pool outlives every run, and its stop drains.
         static bool end(job<Sync>& self, job_end, any_worker* by) {
             auto& mine = static_cast<root&>(self);
             mine.failed.write(mine.outcome.run(mine.callable, static_cast<worker_type*>(by)->ready()));
-            mine.over.count_down();  // the caller and its frame may be gone after it
+            mine.over.count_down();  // the caller's frame, and this object in it, may be gone from here on
             return true;
         }
     };

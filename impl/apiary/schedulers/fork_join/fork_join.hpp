@@ -13,14 +13,14 @@
 // When to use it. For work that divides itself, however finely: a fork that no other worker takes costs little more
 // than two calls. When not: for tasks that outlive the call that makes them, or that block.
 //
-// Order.   If no other worker takes it, g runs after f, on the same thread, as plain calls would.
+// Order.   If no other worker takes g, it runs after f on the same thread, as in two plain calls.
 // Results. A pair, or a tuple of more than two; std::monostate for void.
 // Errors.  An exception of f or g leaves fork_join when both are over. If f throws and no other worker has g, g does
 //          not run. If both throw, f's travels and g's is counted (fork_join_counters). A fork that finds its stack
 //          nearly used up throws fork_too_deep before f and g.
-// Memory.  The stack of the thread that forks: some 50 bytes, g, and both results.
+// Memory.  Only the stack of the thread that forks: some 50 bytes, g, and both results.
 //
-// README.md beside this file has the protocol, the law of help, and the cases that this is bad at. Checked by
+// README.md beside this file has the protocol, the law of help, and the cases in which this is slow. Checked by
 // model_check/schedulers/fork_join. Tested by fork_join_test.cpp and fork_matrix_test.cpp.
 #pragma once
 
@@ -38,7 +38,7 @@ namespace apiary {
 
 namespace detail {
 
-// Calls f with the worker, if it takes one, or without.
+// Calls f, with the worker if f takes one.
 template <class W, class F>
 [[gnu::always_inline]] inline decltype(auto) call_branch(F& f, W& w) {
     if constexpr (std::is_invocable_v<F&, W&>)
@@ -61,7 +61,7 @@ template <class W, class F>
     }
 }
 
-// A result, or an exception. Its user knows which, and takes it out.
+// A result or an exception. Only its user knows which of the two it holds, and takes it out.
 template <class R>
 union fork_outcome {
     static_assert(!std::is_reference_v<R>,
@@ -72,7 +72,7 @@ union fork_outcome {
     fork_outcome() {}
     ~fork_outcome() {}
 
-    // True: f threw. The catch only keeps the exception.
+    // Runs f. True: f threw. The handler only stores the exception.
     template <class W, class F>
     [[nodiscard, gnu::always_inline]] bool run(F& f, W& w) {
         try {
@@ -83,7 +83,7 @@ union fork_outcome {
         }
         return true;
     }
-    // Called in a catch.
+    // Must be called in a catch block.
     [[gnu::noinline, gnu::cold]] void keep_exception() noexcept {
         ::new (static_cast<void*>(&error)) std::exception_ptr(std::current_exception());
     }
@@ -114,8 +114,8 @@ template <class W, class G>
 struct branch_job : fork_job<typename W::sync> {
     using base = fork_job<typename W::sync>;
     G callable;
-    fork_outcome<branch_result<W, G>> outcome;  // of a thief's run
-    // Beside the outcome, under a checker, which then sees a look at it that nothing orders after the thief's run.
+    fork_outcome<branch_result<W, G>> outcome;  // written when a thief runs it
+    // A checker keeps this mark beside the outcome, and so sees a read that nothing orders after the thief's run.
     struct watched {
         typename W::sync::template cell<bool> failed;
     };
@@ -140,13 +140,14 @@ struct branch_job : fork_job<typename W::sync> {
     }
 };
 
-// A call does not change it, so a copy does as well.
+// Calling it does not change it, so a copy can be called instead.
 template <class F, class W>
 concept fits_registers = std::is_object_v<F> && std::is_trivially_copyable_v<F> && sizeof(F) <= 2 * sizeof(void*) &&
                          (std::is_invocable_v<const F&, W&> || std::is_invocable_v<const F&>);
 
-// The part of a fork in its caller's frame: the job, and all that the join needs. Other code knows its address when f
-// is called, so compilers keep it in memory. In registers that outlive a call it would cost each call a push and a pop.
+// The part of a fork that lies in its caller's frame: the job, and all that the join needs. Its address has escaped
+// before f is called, so compilers keep it in memory. In registers that outlive a call it would cost each call a push
+// and a pop.
 template <class W, class F, class G>
 class forked {
     using first = branch_result<W, F>;
@@ -167,7 +168,7 @@ public:
     }
 
 private:
-    // f here, and g here or on a thief.
+    // Runs f here, and g here or on a thief.
     [[gnu::always_inline]] results call_both(F& f, W& w) {
         if (first_.run(f, w)) [[unlikely]]
             address_anew(*this)->throw_first();
@@ -176,13 +177,13 @@ private:
             return results(std::move(first_.value), value_of(job_.callable, *worker_));
         return results(std::move(first_.value), address_anew(*this)->result_of_theft());
     }
-    // Out of line, with the rest of the fork: so f and the worker need not outlive an earlier call if no worker has
-    // asked.
+    // Out of line together with the rest of the fork: so neither f nor the worker must be kept across a call on the
+    // path on which no worker has asked.
     [[gnu::noinline, gnu::cold]] results answer_and_call_both(handed_on f) {
         worker_->answer(job_);
         return call_both(f, *worker_);
     }
-    // f has thrown. When this rethrows, g is over or never begins.
+    // f has thrown. Waits until g is over or is certain never to begin, and then rethrows.
     [[noreturn, gnu::noinline, gnu::cold]] void throw_first() {
         if (!worker_->join(job_)) {
             const bool failed = job_.failed();
@@ -191,7 +192,7 @@ private:
         }
         std::rethrow_exception(first_.take_error());
     }
-    // The result of g, which a thief has run.
+    // The result of g after a thief has run it.
     [[gnu::noinline, gnu::cold]] second result_of_theft() {
         if (job_.failed()) std::rethrow_exception(job_.outcome.take_error());
         return job_.outcome.take_value();
@@ -211,8 +212,8 @@ template <class Sync, class Pool, class Limits, class F, class G>
     return on_stack->run(f, w);
 }
 
-// Three branches and more: a tuple of the results, in order. The second to the last are a fork of their own beside the
-// first, on its worker's stack or a thief's: so fork_too_deep may come when the first has run.
+// Three branches or more give a tuple of their results, in order. The second to the last form a fork of their own,
+// which runs beside the first: so fork_too_deep may be thrown after the first has run.
 template <class Sync, class Pool, class Limits, class F, class G, class H, class... More>
 [[gnu::always_inline]] inline auto fork_join(fork_context<Sync, Pool, Limits>& w, F&& f, G&& g, H&& h, More&&... more) {
     using context = fork_context<Sync, Pool, Limits>;

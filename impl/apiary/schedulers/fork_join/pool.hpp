@@ -34,9 +34,9 @@ struct fork_join_config {
     // How many threads: 1 … 280, together with the callers. 0: default_workers() (sync/processors.hpp) less the
     // callers, and at least 1.
     unsigned workers = 0;
-    unsigned callers = 0;                // seats, 0 … 64: how many threads at a time run their own calls, as workers
+    unsigned callers = 0;                // seats, 0 … 64: so many threads at a time run their own calls, as workers
     std::int64_t linger_ns = 100'000;    // how long a worker looks for work before it sleeps; 0: it sleeps at once
-    // After that: what all workers together may spend on looking on, a share of one processor, 0 to 1
+    // The share of one processor, 0 to 1, that all workers together may spend on looking for work after linger_ns
     // (workers/idle_spin.hpp).
     double idle_cpu = 0;
     std::size_t stack_reserve = 65'536;  // bytes: a fork that finds fewer left on its stack throws fork_too_deep
@@ -54,7 +54,7 @@ public:
             threads_, core::workers(), [this](unsigned i) { threads_.start([this, i] { core::run_worker(i); }); },
             [this] { request_stop(); });
     }
-    // `fork_join_pool p({})` calls this. Without it {} might also stand for a pool to copy, and would not compile.
+    // For `fork_join_pool p({})`, which would otherwise be ambiguous: {} could also be a pool to copy.
     explicit basic_fork_join_pool(std::initializer_list<nothing>) : basic_fork_join_pool() {}
     ~basic_fork_join_pool() {
         for (const auto* here = core::current(); here != nullptr; here = here->outer())
@@ -83,8 +83,7 @@ private:
         const unsigned there = default_workers();
         return there <= c.callers ? 1 : std::min(there - c.callers, most);
     }
-    // The contexts linger by themselves, and offers come from one worker at a time: the engine needs no patience of its
-    // own.
+    // The contexts linger themselves, and a worker offers one job at a time: the engine need not look a second time.
     static worker_parameters parameters(const fork_join_config& c) {
         return {
             .global_batch = 1, .looks_before_sleep = 0, .naps = 0, .idle_cpu = valid_idle_cpu("fork_join", c.idle_cpu)};
@@ -100,7 +99,7 @@ private:
 
 using fork_join_pool = basic_fork_join_pool<>;
 
-// Precondition: the calling thread is a worker of a fork_join_pool. Otherwise throws std::logic_error.
+// Throws std::logic_error if the calling thread is no worker of a fork_join_pool.
 template <class F, class G, class... More>
     requires(!std::is_base_of_v<fork_join_pool::context, std::remove_cvref_t<F>>)
 auto fork_join(F&& f, G&& g, More&&... more) {

@@ -6,15 +6,17 @@
 // When to use it. For prefixes of many elements in memory. When not: where the operation is not associative; the order
 // is kept, but the groups are not.
 //
-// Result.  Of the inclusive one out[i] = init ∘ first[0] ∘ … ∘ first[i]; of the exclusive one without first[i]. `init`
-//          need be no identity. `out` is the beginning of the input, or of a range that does not overlap with it.
-// How it divides. A worker goes through the range once, and looks between chunks whether a worker is hungry. If so, it
-// makes blocks of what is left. It goes on with the first blocks, as before. Hungry workers combine later ones, and
-// write nothing; then all do these once more, from their prefixes. Without helpers there is one pass.
+// Result.  The inclusive scan sets out[i] = init ∘ first[0] ∘ … ∘ first[i]; the exclusive scan leaves first[i] out.
+//          `init` need not be neutral. `out` is the beginning of the input, or of a range that does not overlap with
+//          it.
+// How it divides. A worker goes through the range once, and checks between chunks whether a worker is hungry. If one
+// is, it divides what is left into blocks and goes on with the first of them as before. Hungry workers combine later
+// blocks without writing outputs; these blocks are then gone through a second time, from their prefixes. Without
+// helpers there is one pass.
 // Memory.  It allocates nothing. The stack holds a sum for each block.
 // Errors.  An exception of `combine`, or of a copy, ends the scan as it ends parallel_for.
 // Stop.    As in parallel_for. False: some outputs are missing.
-// After either, each output has its final value or the one before the call, unless an assignment threw there.
+// In both cases each output has either its final value or its value before the call, unless an assignment to it threw.
 // Range.   Random-access iterators whose distance fits 64 bits; outputs in memory, so none of std::vector<bool>. A
 //          range whose end lies before its beginning is empty.
 // Tested by fork_join_scan_test.cpp.
@@ -45,13 +47,13 @@ concept scannable_place =
 template <bool inclusive, class W, class In, class Out, class T, class Combine, class Course>
 class scanning {
     using number = std::ptrdiff_t;
-    static constexpr std::size_t room = std::clamp<std::size_t>(4096 / sizeof(T), 3, 256);  // for blocks
+    static constexpr std::size_t room = std::clamp<std::size_t>(4096 / sizeof(T), 3, 256);  // blocks
 
 public:
     scanning(In first, Out out, Combine& combine, Course& course)
         : first_(first), out_(out), combine_(combine), course_(course) {}
 
-    // False: the scan ended before its last chunk.
+    // False: an exception or a stop ended the scan before its last chunk.
     bool all(W& w, number n, T before) {
         const auto chunk = static_cast<number>(std::min<std::uint64_t>(course_.chunk(), PTRDIFF_MAX));
         std::optional<T> prefix(std::move(before));
@@ -73,11 +75,12 @@ public:
     }
 
 private:
-    // Many for each worker: a block that is written takes longer than one that is not, and the owner goes on to the
-    // first one that another worker has combined.
+    // Many blocks for each worker: a block that is written takes longer than one that is only summed, and the owner
+    // writes blocks until it meets one that another worker has summed.
     static number blocks_of(W& w) { return std::min<number>(16 * w.pool().lists() + 1, room); }
 
-    // Equal blocks, and what is known of each: what all up to its end come to, or it alone.
+    // Blocks of equal length. After the first pass sums[b] is the sum of all elements up to the end of block b if
+    // the block is written, else of block b alone. The second pass finds the sum of all before block b there instead.
     struct blocks {
         number from, block, count;
         std::optional<T> sums[room];
@@ -105,7 +108,7 @@ private:
         return true;
     }
 
-    // Blocks [b, end). `prefix`: what comes before b, if it is known.
+    // Goes through blocks [b, end). `prefix`: the sum of all before block b; null if it is not known yet.
     bool first_pass(W& w, blocks& here, number b, number end, const std::optional<T>* prefix) {
         for (; b != end; ++b) {
             if (course_.ended()) return false;
@@ -114,7 +117,7 @@ private:
                 const auto [x, y] = fork_join(
                     w, [&, b](W& v) { return course_.run([&] { return first_pass(v, here, b, middle, prefix); }); },
                     [&, b](W& v) {
-                        // On the same worker the first half is over.
+                        // On the same worker the first half has ended before this one begins.
                         const bool known = &v == &w && here.written[middle - 1];
                         return course_.run(
                             [&] { return first_pass(v, here, middle, end, known ? &here.sums[middle - 1] : nullptr); });
@@ -132,7 +135,8 @@ private:
         }
         return true;
     }
-    // The blocks that are not written: the last one first, since the others are in the caches of those that read them.
+    // Writes the blocks that are not written yet. The last block comes first, since the worker that summed another may
+    // have it in its cache.
     bool second_pass(W& w, blocks& here, number i, number end) {
         for (; i != end; ++i) {
             if (course_.ended()) return false;
@@ -150,7 +154,7 @@ private:
         return true;
     }
 
-    // Writes the outputs of [i, end); gives what all up to its end come to.
+    // Writes the outputs of [i, end), and returns the sum of all elements up to `end`.
     T through(number i, number end, T before) {
         for (; i != end; ++i) {
             if constexpr (inclusive) {

@@ -5,19 +5,21 @@
 //
 // When to use it. For many elements in memory. When not: where equal elements must keep their order. It is not stable.
 //
-// How it divides. A quicksort. Both sides of a pivot are the branches of a fork, and a partition under way gives half
-// of what is left of it to a worker that asks. So the first partitions are divided, too, when workers are idle.
+// How it divides. A quicksort. Both sides of a pivot are the branches of a fork. A partition under way gives half of
+// its remaining elements to a worker that asks, so the first partitions are divided as well.
 // Range.   Random-access iterators over elements in memory (so not std::vector<bool>'s). They may be move-only. A range
 //          whose end lies before its beginning is empty.
-// Compare. less(a, b), called by several workers at once. One that is no strict weak order leaves the elements in some
+// Compare. less(a, b), called by several workers at once. If it is no strict weak order, the elements end in some
 //          order, and no element outside of the range is touched.
-// Memory.  It allocates nothing. The stack holds at most some log n forks; nearly used up, it throws fork_too_deep.
+// Memory.  It allocates nothing. The stack holds at most some log n forks; a stack that is nearly used up throws
+//          fork_too_deep.
 // Errors.  An exception of the comparison, or of a move, ends the sort: the other workers end the steps that they have
-//          begun, then it leaves the call. The range is then a permutation of what it was. A move that throws must
-//          leave its source as it was; one that throws again when the element is put back loses that element.
-// Stop.    As in parallel_for: after a request no step begins. A step has some thousand elements; but what is left when
-//          pivots were bad again and again is one step. False: the range may not be sorted; it is a permutation of what
-//          it was.
+//          begun; then the exception leaves the call. The range is a permutation of what it was. For that a move that
+//          throws must leave its source unchanged; if the move that puts the element back throws as well, that element
+//          is lost.
+// Stop.    As in parallel_for: after a request no step begins. A step covers some thousand elements; but a part whose
+//          pivots were bad again and again is sorted in one step. False: the range may not be sorted; it is a
+//          permutation of what it was.
 // Tested by fork_join_sort_test.cpp.
 // Papers.  sort_steps.hpp names them.
 #pragma once
@@ -42,7 +44,7 @@ namespace apiary {
 
 namespace detail {
 
-// Elements lie in memory, so that two workers may move different ones, and a distance fits 64 bits.
+// The elements lie in memory, so two workers may move different ones at a time. A distance fits 64 bits.
 template <class It>
 concept sortable_place =
     std::random_access_iterator<It> && std::same_as<std::iter_reference_t<It>, std::iter_value_t<It>&> &&
@@ -52,14 +54,14 @@ template <class W, class It, class Less, class Course>
 class sorting {
     using T = std::iter_value_t<It>;
     static constexpr std::ptrdiff_t small = moves_by_copy<T> ? 24 : 16;
-    static constexpr std::ptrdiff_t forks = 1024;      // from this many elements on a part is worth a fork and a look
-    static constexpr std::ptrdiff_t step = 4096;       // of a partition, between two looks
-    static constexpr std::ptrdiff_t divides = 32'768;  // what must be left of a partition that is divided
+    static constexpr std::ptrdiff_t forks = 1024;      // a part of so many elements is worth a fork and a check
+    static constexpr std::ptrdiff_t step = 4096;       // elements of a partition between two checks
+    static constexpr std::ptrdiff_t divides = 32'768;  // a partition with fewer elements left is not divided
 
 public:
     sorting(Less& less, Course& course) : less_(less), course_(course) {}
 
-    // False: the sort ended before this part was sorted.
+    // False: an exception or a stop ended the sort before this part was sorted.
     bool all(W& w, It first, It last) {
         if (last - first < 2) return true;
         if (course_.ended()) return false;
@@ -69,7 +71,8 @@ public:
     }
 
 private:
-    // A range that is sorted, or falls throughout, which is turned round. Also false if the sort has ended.
+    // True if the range is sorted now: it was sorted, or strictly descending and has been reversed. Also false if the
+    // sort has ended.
     bool already(W& w, It first, It last) {
         if (!less_(first[1], *first)) return goes_on<false>(first, last);
         if (!goes_on<true>(first, last)) return false;
@@ -87,8 +90,8 @@ private:
         return true;
     }
 
-    // `behind`: the element before the first one is a pivot, and none of this part is below it. `bad`: how many more
-    // bad pivots are put up with.
+    // `behind`: the element before `first` is a pivot, and no element of this part is less than it. `bad`: how many
+    // more bad pivots are tolerated before a heap sort.
     bool part(W& w, It first, It last, bool behind, unsigned bad) {
         for (;;) {
             const std::ptrdiff_t n = last - first;
@@ -96,7 +99,7 @@ private:
             if (bad == 0) return heap_sort(first, last, less_), true;
             if (n >= forks && course_.ended()) return false;
             if (const It median = pivot_place(first, last, less_); median != first) swap_elements(first, median);
-            if (behind && !less_(first[-1], *first)) {  // then all that equal the pivot are sorted
+            if (behind && !less_(first[-1], *first)) {  // then all elements equal to the pivot are in their places
                 const auto [whole, end] = around<true>(w, first, last);
                 if (!whole) return false;
                 first = end;
@@ -123,7 +126,7 @@ private:
         }
     }
 
-    // Against patterns that give bad pivots: some elements of the middle change places with those of the quarters.
+    // Breaks patterns that give bad pivots: swaps elements of the middle with elements of the quarters.
     static void stir(It first, It last) {
         const std::ptrdiff_t n = last - first;
         if (n < 8) return;
@@ -134,9 +137,9 @@ private:
 
     struct divided {
         bool whole;  // false: the sort has ended
-        It end;      // where those begin that go right
+        It end;      // the first element that goes right
     };
-    // Divides what follows the pivot, *first.
+    // Partitions the elements after the pivot, which is *first.
     template <bool equal_go_left>
     divided around(W& w, It first, It last) {
         const auto by = [&](const T& pivot) {
@@ -170,8 +173,8 @@ private:
         return {true, walk.end()};
     }
 
-    // Halves of what is left, each divided by itself; then what lies on the wrong side of their meeting point changes
-    // places, and so with what the walk has done before.
+    // Divides the remaining elements into two halves, partitions each, and swaps the elements on the wrong side of the
+    // point where they meet. Then does the same with the part that the walk has partitioned before.
     template <class GoesLeft>
     divided divide(W& w, const partition_walk<It>& walk, const GoesLeft& goes_left) {
         const It from = walk.rest_first(), to = walk.rest_last(), middle = from + (to - from) / 2;
@@ -183,7 +186,7 @@ private:
         const divided rest = meet(w, x.end, middle, y.end);
         return rest.whole ? meet(w, walk.end(), from, rest.end) : rest;
     }
-    // [right, middle) goes right and [middle, left) goes left: they change places.
+    // [right, middle) goes right and [middle, left) goes left: swaps the two.
     divided meet(W& w, It right, It middle, It left) {
         const std::ptrdiff_t n = std::min(middle - right, left - middle);
         auto change = [&](std::ptrdiff_t i) { swap_elements(right + i, left - n + i); };

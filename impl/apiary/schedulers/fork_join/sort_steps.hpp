@@ -1,13 +1,13 @@
-// sort_steps: what one worker does of a sort: it divides a part around a pivot, and it sorts what is small.
+// sort_steps: the steps of a sort that one worker does alone: partitioning around a pivot, and sorting small parts.
 //
 // When to use it. In parallel_sort (sort.hpp). When not: in programs.
 //
-// I1  Between any two calls of the comparison or of a move the range is a permutation of what it was, but for one
-//     element, which a `lifted` holds. Its destructor puts that back, so an exception loses nothing.
-// I2  Every walk is bounded by the range and not by what a comparison says, so a comparison that is no order leaves the
+// I1  Between any two calls of the comparison or of a move the range is a permutation of what it was, except for one
+//     element, which a `lifted` holds. Its destructor puts the element back, so an exception loses nothing.
+// I2  Every walk is bounded by the range, whatever the comparison returns. So a comparison that is no order leaves the
 //     elements in some order, and touches none outside.
 //
-// Threads.   One for each part.
+// Threads.   One for each part of the range.
 // Tested by fork_join_sort_test.cpp.
 // Papers.    Edelkamp and Weiss, BlockQuicksort, 2016; Peters, Pattern-defeating quicksort, 2021.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace apiary::detail {
 
-// An element that is out of its place, the gap. If a move back in the destructor throws, that element is lost.
+// Holds an element that was moved out of its place, the gap. If moving it back in the destructor throws, it is lost.
 template <class It>
 struct lifted {
     using T = std::iter_value_t<It>;
@@ -40,7 +40,7 @@ struct lifted {
         } else {
             try {
                 *gap = std::move(value);
-            } catch (...) {  // another exception is on its way
+            } catch (...) {  // the destructor runs because of another exception
             }
         }
     }
@@ -48,7 +48,7 @@ struct lifted {
     lifted& operator=(const lifted&) = delete;
 };
 
-// Of two places.
+// Swaps the elements of two places.
 template <class It>
 void swap_elements(It a, It b) {
     lifted<It> one(a);
@@ -71,7 +71,7 @@ void insertion_sort(It first, It last, Less& less) {
     }
 }
 
-// For parts whose pivots were bad again and again: never more than n log n steps.
+// For parts whose pivots were bad again and again. Takes at most on the order of n log n steps.
 template <class It, class Less>
 void heap_sort(It first, It last, Less& less) {
     using index = std::iter_difference_t<It>;
@@ -90,7 +90,7 @@ void heap_sort(It first, It last, Less& less) {
     }
 }
 
-// The median of three places, of nine in a long part, and of more in a very long one.
+// The median of three places; of nine in a long part, and of more in a very long one.
 template <class It, class Less>
 It median_place(It a, It b, It c, std::iter_difference_t<It> apart, Less& less) {
     if (apart >= 8) {
@@ -103,7 +103,7 @@ It median_place(It a, It b, It c, std::iter_difference_t<It> apart, Less& less) 
     if (ab != less(*a, *c)) return a;
     return ab == less(*b, *c) ? b : c;
 }
-// At most 3^4 places are looked at.
+// Looks at no more than 3^4 places.
 template <class It, class Less>
 It pivot_place(It first, It last, Less& less) {
     const auto n = last - first, eighth = n / 8;
@@ -111,19 +111,18 @@ It pivot_place(It first, It last, Less& less) {
     return median_place(first, first + 4 * eighth, first + 7 * eighth, n < 128 ? 0 : deep, less);
 }
 
-// Elements that a copy of a few words moves: a partition without a branch on what the comparison says is faster there,
-// since half of such branches are predicted wrongly.
+// Elements that are copied in a few words. For these a partition without a branch on the comparison's result is faster,
+// because half of such branches are mispredicted.
 template <class T>
 inline constexpr bool moves_by_copy = std::copyable<T> && std::is_trivially_copyable_v<T> && sizeof(T) <= 32;
 
-// A partition under way of [first, last): those for which goes_left holds come first. run(n) does n elements or a few
-// more; what is left lies in [rest_first(), rest_last()). end() tells where the second kind begins in what is done, and
-// done_last() where that ends.
+// A partition of [first, last) under way: elements for which goes_left holds come first. run(n) handles n elements or a
+// few more; [rest_first(), rest_last()) are those not handled yet. end() is where the elements that go right begin.
 template <class It, bool by_copy = moves_by_copy<std::iter_value_t<It>>>
 class partition_walk;
 
-// Each element is moved twice, in a cycle through the gap, whichever side it goes to. Of [first, next) the elements
-// before `boundary` go left, and one is lifted between two calls of run.
+// Each element is moved twice, in a cycle through the gap, whichever side it goes to. In [first, next) the elements
+// before `boundary` go left. A run lifts one element, and puts it back at its end.
 template <class It>
 class partition_walk<It, true> {
 public:
@@ -158,7 +157,7 @@ private:
     It boundary_, next_, last_;
 };
 
-// From both ends, with as few moves as there are elements on the wrong side.
+// Walks from both ends, and swaps only the elements that are on the wrong side.
 template <class It>
 class partition_walk<It, false> {
 public:
@@ -170,7 +169,7 @@ public:
             for (; low_ != high_ && n > 0 && goes_left(*low_); --n) ++low_;
             for (; low_ != high_ && n > 0 && !goes_left(high_[-1]); --n) --high_;
             if (low_ == high_ || n <= 0) return;
-            if (low_ == high_ - 1) return --high_, void();  // it goes either way: the comparison is no order
+            if (low_ == high_ - 1) return --high_, void();  // the comparison is no order: either side will do
             swap_elements(low_, high_ - 1);
             ++low_, --high_, n -= 2;
         }

@@ -1,4 +1,4 @@
-// task_scope: jobs whose number is known only as they come, and one wait for all of them.
+// task_scope: forks jobs whose number is not known in advance, and waits once for all of them.
 //
 //     apiary::task_scope children(w);
 //     for (const node& n : tree.children()) children.run([&n](auto& v) { visit(v, n); });
@@ -8,22 +8,20 @@
 // When to use it. If fork_join's fixed number of branches does not fit. When not: if it does (fork_join is cheaper, and
 // gives results), and for a loop over indices (parallel_for).
 //
-// Room.    The scope lies on the stack and holds `Jobs` callables of up to `Bytes`; nothing is allocated. A job that a
-//          thief has ended leaves its place to the next. Without a free place run runs the next job at once, and so
-//          under the locks that its caller holds; the others run in wait. A job must not wait for one that comes later,
+// Room.    The scope lies on the stack and holds up to `Jobs` callables of up to `Bytes` bytes; nothing is allocated. A
+//          job that a thief has ended gives its place to the next. If no place is free, run runs the new job at once,
+//          and so under the locks that its caller holds; the others run in wait. A job must not wait for a later one,
 //          nor take a lock under which jobs are added.
-// Nesting. A scope belongs to the worker and to the function that make it: run and wait are called there, and scopes
-// and forks
-//          end in the reverse order of their beginnings. A job that wants to add jobs opens a scope of its own.
-//          std::logic_error: a call of run or wait on another worker's thread, or while a job of another scope or fork
-//          lies above the scope's. If a thief has that job, the call goes unseen: it is an assertion at the join.
-// Errors.  wait throws the first exception that it meets, when all jobs are over; the others are counted. run:
+// Nesting. A scope belongs to the worker and to the function that made it: only they call run and wait. Scopes and
+//          forks end in the reverse order of their beginnings. A job that wants to add jobs opens a scope of its own.
+//          std::logic_error: run or wait is called on another worker's thread, or while a job of a later scope or fork
+//          is the newest of its worker. If a thief has that job, the misuse is found only by an assertion at the join.
+// Errors.  wait throws the first exception that it meets, when all jobs are over; the others are counted. run throws
 //          fork_too_deep, and the job has not run.
-// Stop.    After a request no job begins; wait then returns false, unless all had begun. A token of another type than
-//          std::stop_token has stop_requested(), too (`StopToken`).
-// Without wait. The destructor waits, also when an exception leaves the function: all jobs have their turn. Their
-// exceptions
-//          are counted.
+// Stop.    After a request no job begins; wait then returns false, unless all had begun. Any type with stop_requested()
+//          will do as `StopToken`.
+// Without wait. The destructor waits, also when an exception leaves the function: all jobs are run. Their exceptions
+// are counted.
 // Checked by model_check/schedulers/fork_join. Tested by fork_join_scope_test.cpp and fork_matrix_test.cpp.
 #pragma once
 
@@ -73,14 +71,14 @@ public:
         try {
             if (w_.fork(e)) [[unlikely]]
                 w_.answer(e);
-        } catch (...) {  // fork_too_deep: the list is as it was
+        } catch (...) {  // fork_too_deep: the list is as it was before
             e.template held<callable>().~callable();
             forget_newest();
             throw;
         }
     }
 
-    // True: every job had its turn.
+    // True: every job has run. False: a stop came before some had begun.
     bool wait() {
         must_be_on_top();
         bool whole = std::exchange(whole_, true);
@@ -92,9 +90,9 @@ public:
 private:
     struct entry : base {
         task_scope* scope;
-        typename sync::template cell<bool> began;  // written by its turn, before the exception; read when it is over
+        typename sync::template cell<bool> began;  // written before the exception; read when the job is over
         union {
-            std::exception_ptr exception;  // if the job threw
+            std::exception_ptr exception;  // set only if the job threw
         };
         alignas(std::max_align_t) std::byte callable[Bytes];
 
@@ -105,7 +103,7 @@ private:
         C& held() {
             return *std::launder(reinterpret_cast<C*>(callable));
         }
-        // On any worker. Runs the job unless a stop came first. The catch only keeps the exception.
+        // Any worker. Runs the job unless a stop came first. The handler only stores the exception.
         template <class C>
         static bool give_turn(base& j, void* w) {
             auto& e = static_cast<entry&>(j);
@@ -156,12 +154,13 @@ private:
         }
         if (thrown) keep(std::move(thrown));
     }
-    // Ends the newest job. Whether it had begun, here or on a thief.
+    // Ends the newest job. True: it had begun, here or on a thief.
     bool end_newest() {
         entry& e = at(count_ - 1);
         return forget_newest(w_.join(e) ? run_own(e) : W::list::over(e).is() == fork_progress::failed);
     }
-    // Frees the place of the oldest job that a thief has ended. A job is private only if all younger ones are.
+    // Frees the place of the oldest job that a thief has ended. Private jobs are the newest ones, so the search ends at
+    // the first.
     [[gnu::noinline]] bool free_a_place() {
         for (std::size_t age = 0; age != Jobs && !w_.jobs().is_private(at(age)); ++age) {
             if (!W::list::ended(at(age))) continue;
@@ -176,11 +175,11 @@ private:
         w_.share();
         return e.run.read()(e, &w_);
     }
-    // For a job that is over. Whether it had begun.
+    // Precondition: the newest job is over. True: it had begun.
     bool forget_newest(bool failed) {
         entry& e = at(count_ - 1);
         if (failed) [[unlikely]]
-            keep(std::move(e.exception));  // which is null then, and needs no end
+            keep(std::move(e.exception));  // null after the move, so it need not be destroyed
         const bool began = e.began.read();
         forget_newest();
         return began;
@@ -192,7 +191,8 @@ private:
         else
             first_.write(std::move(thrown));
     }
-    // The newest private job is this scope's, or the one before it; or all of these have been handed out.
+    // Throws if a private job is newer than this scope's newest job, or, while the scope has none, than the newest from
+    // before the scope; also on another worker's thread.
     void must_be_on_top() const {
         const base* const top = count_ == 0 ? below_ : &at(count_ - 1);
         if (!w_.is_here() || (w_.jobs().newest() != top && !w_.jobs().empty())) [[unlikely]]
@@ -211,7 +211,7 @@ private:
     bool whole_ = true;
     typename sync::template cell<std::exception_ptr> first_{nullptr};
     std::array<place, Jobs> room_;
-    std::array<place_number, Jobs> order_ = in_order;  // places: of the jobs by age, then those that are free
+    std::array<place_number, Jobs> order_ = in_order;  // the places of the jobs by age, then the free places
 };
 
 }  // namespace apiary

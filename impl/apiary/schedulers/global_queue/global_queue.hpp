@@ -1,17 +1,18 @@
-// global_queue: one queue, one lock, condition variables; tasks have children, and a thread that waits for tasks runs
-// them. The specification of every other scheduler here, written to be read, and the floor that they must beat.
+// global_queue: one queue, one lock, condition variables. Tasks have children, and a thread that waits for tasks runs
+// them. It specifies what every other scheduler here does, is written to be read, and sets the speed that the others
+// must beat.
 //
 // When to use it. To understand the contract, as an oracle in tests, or when tasks are long and few. When not: for many
 // small tasks; every post and every take meets at the one lock.
 //
-// Threads. The posting calls, request_stop, wait_idle, wait: any thread. But a task of this scheduler would wait for
-//          itself in the waits, and gets std::logic_error. run, start and join: one thread. Construction and
-//          destruction: while no other thread uses the scheduler.
-// Order.   A worker begins the oldest task. Tasks of one scope begin in the order of their posts; so do tasks of no
-//          scope.
-// Family.  A task that takes a task_scope& gets the scope of its children, and has ended when they have. A wait for a
-//          scope runs queued tasks of that scope and of those below it, and no others; it sleeps while all that is left
-//          runs on other threads.
+// Threads. The posting calls, request_stop, wait_idle, wait: any thread. A task of this scheduler that calls one of the
+//          two waits would wait for itself, and gets std::logic_error. run, start and join: one thread. Construction
+//          and destruction: while no other thread uses the scheduler.
+// Order.   Workers begin the oldest task first. Tasks of one scope begin in the order of their posts; so do tasks
+//          without a scope.
+// Family.  A task that takes a task_scope& gets the scope of its children, and ends when they have ended. A wait for a
+//          scope runs queued tasks of that scope and of those below it, and no others; it sleeps while all that are
+//          left run on other threads.
 // Errors.  A posting call throws std::bad_alloc, or what copying or moving the callable throws, and has then posted
 //          nothing. Every task that ends by an exception is counted. The wait for a scope throws the first exception of
 //          its tasks; any other is swallowed, as are those of tasks without a scope. An empty std::function is
@@ -26,6 +27,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <initializer_list>
 #include <span>
@@ -43,7 +45,11 @@ namespace apiary {
 
 struct global_queue_config {
     unsigned workers = default_workers();  // sync/processors.hpp
-    bool pin = false;  // binds the n-th thread that the scheduler starts to the n-th usable processor, in turns
+    bool pin = false;  // binds the threads that the scheduler starts to the usable processors, one after the other
+};
+
+struct scope_too_deep : std::length_error {
+    using std::length_error::length_error;
 };
 
 template <class Sync = real_sync>
@@ -58,37 +64,37 @@ class basic_global_queue {
 public:
     class task_scope;
 
-    // Throws std::invalid_argument if there are to be no workers.
+    // Throws std::invalid_argument if config.workers is 0.
     explicit basic_global_queue(const global_queue_config& config = {}) : config_(config) {
         if (config.workers == 0) throw std::invalid_argument("global_queue: workers is 0; it must be at least 1");
     }
-    // For `global_queue q({})`. Without it {} could also be a queue to copy, and the call would not compile.
+    // For `global_queue q({})`, which would otherwise be ambiguous: {} could also be a queue to copy.
     explicit basic_global_queue(std::initializer_list<nothing>) : basic_global_queue() {}
-    // If the scheduler was started: drains it, unless it was stopped otherwise, and joins it. Must not run in one of
-    // its tasks, which would wait for itself; nor in a task that the scheduler helps to run.
+    // If the scheduler was started, drains it (unless a stop came before) and joins it. Must not run in one of its
+    // tasks, which would wait for itself, nor in a task that the scheduler helps to run.
     ~basic_global_queue() {
         if (running::is_below(root_))
             Sync::fail("global_queue: destroyed by a task of its own, which it would wait for; keep an owner outside");
-        request_stop();  // also if it was not started: refuses what a dropped callable's destructor posts
+        request_stop();  // also if it was never started: refuses posts by the destructors of dropped callables
         join();
         drop_all(take_all());
     }
     basic_global_queue(const basic_global_queue&) = delete;
     basic_global_queue& operator=(const basic_global_queue&) = delete;
 
-    // F: void(), or void(task_scope&). False: the scheduler was stopped; the callable is destroyed without having run.
+    // F is void() or void(task_scope&). False: the scheduler was stopped; the callable is destroyed without having run.
     template <class F>
     [[nodiscard]] bool post(F&& callable) {
         return accept(root_, std::forward<F>(callable));
     }
 
-    // Moves from every element. Posts all of them or none: returns the size of the batch, or 0.
+    // Posts all callables or none, and moves from each. Returns the size of the batch, or 0 if none was posted.
     template <class F, std::size_t Extent>
     [[nodiscard]] std::size_t post_batch(std::span<F, Extent> callables) {
         return accept_all(root_, callables.size(), [&](std::size_t i) -> F&& { return std::move(callables[i]); });
     }
 
-    // Blocks until every task posted so far, and every task those have posted, has ended. Runs no task itself.
+    // Blocks until every task posted so far, and every task that those post, has ended. Runs no task itself.
     void wait_idle() {
         refuse_own(root_);
         lock held(mutex_);
@@ -98,7 +104,7 @@ public:
         }
     }
 
-    // The same, but runs queued tasks meanwhile. False: a stop dropped some since the last call.
+    // As wait_idle, but runs queued tasks meanwhile. False: a stop has dropped some tasks since the last call.
     bool wait() {
         refuse_own(root_);
         return !settle(root_).cut;
@@ -121,13 +127,13 @@ public:
         threads_.join();
     }
 
-    // One worker's loop, for run() and for checks that bring their own threads.
+    // The loop of one worker, for run() and for checks that bring their own threads.
     void work() {
         ending last;
         while (item* t = next(last)) last = end(t, true);
     }
 
-    // Returns at once. The first call decides the mode.
+    // Returns at once. The first call decides how tasks end that have not begun.
     void request_stop(stop_mode how = stop_mode::drain) {
         fifo_list<item> dropped;
         {
@@ -139,14 +145,14 @@ public:
         drop_all(std::move(dropped));
     }
 
-    // After run() or join() has returned.
+    // Precondition: run() or join() has returned.
     stop_report report() const { return report_; }
 
     unsigned workers() const { return config_.workers; }
 
 private:
     template <class F>
-    item* make(family& of, F&& callable);  // task_scope.hpp
+    item* make(family& of, F&& callable);
 
     template <class F>
     bool accept(family& of, F&& callable) {
@@ -194,7 +200,7 @@ private:
         if (root_.unfinished == 0) idle_.notify_all();
     }
 
-    // Precondition: the lock is held. Books the end of a task, if `last` holds one.
+    // Precondition: the lock is held. Counts the end of the task that `last` describes, if it describes one.
     void book(ending& last) {
         if (last.of == nullptr) return;
         ++report_.run;
@@ -203,7 +209,7 @@ private:
         leave(last.of, false);
     }
 
-    // For a worker that has ended `last`: the oldest task. Null if the scheduler was stopped and no task is left.
+    // Takes the oldest task, for a worker that has ended `last`. Null: the scheduler was stopped and no task is left.
     item* next(ending& last) {
         lock held(mutex_);
         book(last);
@@ -214,8 +220,8 @@ private:
         return tasks_.pop();
     }
 
-    // For a thread that waits for a family and has ended `last`: a task of the family; or null, and in `all` how the
-    // family ended.
+    // Takes a task of the family, for a thread that waits for the family and has ended `last`. Null: the family has
+    // ended; `all` then says how.
     item* next_of(family& of, ending& last, ending& all) {
         lock held(mutex_);
         book(last);
@@ -291,9 +297,9 @@ private:
     const global_queue_config config_;
     typename Sync::mutex mutex_;
     typename Sync::condvar work_or_stop_;
-    typename Sync::condvar helpers_;  // for threads in a wait for a family
+    typename Sync::condvar helpers_;  // waits of threads that wait for a family
     typename Sync::condvar idle_;
-    family_queue<Sync> tasks_;  // this and the members up to report_: guarded by mutex_
+    family_queue<Sync> tasks_;  // guarded by mutex_, as are the members up to report_
     family& root_ = tasks_.root;
     bool stopping_ = false;
     stop_report report_;
@@ -301,10 +307,83 @@ private:
     typename team_of<Sync>::type threads_;
 };
 
+// The children of a task, or tasks that a thread outside wants to wait for.
+//
+// Threads.   run: the thread that opened it, the tasks of the scope, and any thread that knows that the scope's owner
+//            will wait later. wait: any thread, except one that runs a task of this scope.
+// Lifetime.  It lies on the stack of its owner, and its destructor waits as wait() does. The thread that ends the last
+//            task does not touch the scope after it has released the lock; the owner sees that all tasks have ended
+//            only with the lock held.
+// Depth.     A wait runs tasks on the stack of its thread, and a post counts in all scopes above. So run and run_all
+//            throw scope_too_deep, before anything is posted, if more than `deepest` scopes lie above, or if less than
+//            stack_reserve is left of the stack. Recursion that is too deep thus ends by an exception and not by a
+//            crash. Under AddressSanitizer stacks have no bounds (sync/stack_bounds.hpp).
+template <class Sync>
+class basic_global_queue<Sync>::task_scope {
+public:
+    static constexpr unsigned deepest = 10'000;           // how many scopes may lie one below the other
+    static constexpr std::size_t stack_reserve = 65'536;  // bytes; for tasks that open no further scope
+
+    // Opens a scope below the scope whose task the calling thread runs, if that scope belongs to this scheduler.
+    explicit task_scope(basic_global_queue& queue)
+        : task_scope(queue, running::is_below(queue.root_) ? *running::innermost() : queue.root_) {}
+    ~task_scope() { (void)queue_.settle(family_); }  // drops an exception that no wait has thrown
+    task_scope(const task_scope&) = delete;
+    task_scope& operator=(const task_scope&) = delete;
+
+    // As basic_global_queue::post. Throws scope_too_deep if the recursion is too deep.
+    template <class F>
+    [[nodiscard]] bool run(F&& callable) {
+        refuse_deep();
+        return queue_.accept(family_, std::forward<F>(callable));
+    }
+
+    // Posts n tasks, the i-th of which is callable(i): all of them or none. Returns n, or 0.
+    template <class Callable>
+    [[nodiscard]] std::size_t run_all(std::size_t n, Callable callable) {
+        refuse_deep();
+        return queue_.accept_all(family_, n, std::move(callable));
+    }
+
+    // Blocks until all tasks of this scope and of those below it have ended, and runs them meanwhile. Throws the first
+    // exception that left a task of this scope. Throws std::logic_error if a task of this scope calls it. False: a stop
+    // dropped some.
+    bool wait() {
+        queue_.refuse_own(family_);
+        const ending all = queue_.settle(family_);
+        if (all.error != nullptr) std::rethrow_exception(all.error);
+        return !all.cut;
+    }
+
+private:
+    friend basic_global_queue;
+    task_scope(basic_global_queue& queue, family& above) : queue_(queue), family_(&above) {}
+
+    void refuse_deep() const {
+        const char here = 0;
+        if (family_.depth > deepest || reinterpret_cast<std::uintptr_t>(&here) < Sync::stack().floor(stack_reserve))
+            throw scope_too_deep("global_queue: recursion by scopes is too deep for this stack, or for one lock");
+    }
+
+    basic_global_queue& queue_;
+    family family_;
+};
+
+template <class Sync>
+template <class F>
+auto basic_global_queue<Sync>::make(family& of, F&& callable) -> item* {
+    if constexpr (std::is_invocable_v<std::decay_t<F>&, task_scope&>)
+        return Sync::template create<item>(of, [this, &of, body = std::forward<F>(callable)]() mutable {
+            task_scope children(*this, of);
+            body(children);
+            (void)children.wait();
+        });
+    else
+        return Sync::template create<item>(of, std::forward<F>(callable));
+}
+
 using global_queue = basic_global_queue<>;
 
 static_assert(batch_posting<global_queue>);
 
 }  // namespace apiary
-
-#include <apiary/schedulers/global_queue/task_scope.hpp>

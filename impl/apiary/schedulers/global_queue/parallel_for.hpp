@@ -1,4 +1,4 @@
-// parallel_for: a loop in chunks, each of them a child of the caller, which helps.
+// parallel_for: runs a loop in chunks. Each chunk is a child task of the caller, and the caller runs chunks, too.
 //
 //     whole = apiary::parallel_for(queue, 0, n, [&](auto i) { a[i] = f(i); });
 //     whole = apiary::parallel_for(queue, 0, n, [&](auto from, auto to) { move(&a[from], to - from); },
@@ -8,10 +8,10 @@
 //
 // Threads. Any, also a task of the scheduler.
 // Grain.   0, automatic: 8 to 16 chunks for each worker, or one for each index if there are fewer.
-// Errors.  An exception ends its chunk alone. The call throws the body's first exception after all chunks that were
-//          posted have ended. The scheduler's report counts the first and all others. If it throws std::bad_alloc,
+// Errors.  An exception ends its chunk alone. After all posted chunks have ended, the call throws the first exception
+//          of the body. The scheduler's report counts that one and all others. If the call throws std::bad_alloc,
 //          nothing ran.
-// Memory.  A task for each chunk, all of them before the first begins.
+// Memory.  One task for each chunk, and all of them are made before the first begins.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ template <class Sync, class First, class Last, class Body>
                 body(begin, end);
             } else {
                 for (index k = from; k != to; ++k) {
-                    index given = k;  // the body may change its argument
+                    index given = k;  // a copy: the body may change its argument
                     body(given);
                 }
             }

@@ -12,8 +12,8 @@
 
 namespace apiary {
 
-// Binds the calling thread to one of its processors after the other, so that a thread that it starts meanwhile is bound
-// from its first instruction on. Its destructor frees the calling thread.
+// Binds the calling thread to one of its processors after the other, so that a thread started meanwhile is bound from
+// its first instruction on. The destructor restores the calling thread's own set of processors.
 class processors_in_turn {
 public:
     explicit processors_in_turn(bool wanted) {

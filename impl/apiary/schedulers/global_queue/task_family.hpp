@@ -1,5 +1,5 @@
-// task_family: a task in the global queue, and the family of tasks that share a parent. Plain data: everything here is
-// read and written with the scheduler's lock held.
+// task_family: a task in the global queue, and the family of tasks that share a parent. Plain data: all of it is read
+// and written with the scheduler's lock held.
 //
 // The families are a tree. Its root is the scheduler itself; each other one is a task_scope, which lies on the stack of
 // the parent: the task, or the thread outside, that opened it.
@@ -8,7 +8,7 @@
 //   F1  `unfinished` counts the tasks of the family and of all families below it, queued or running.
 //   F2  A family is in its parent's `inner` while it has unfinished tasks.
 //   F3  `queued` has the family's own queued tasks in the order of their posts; each is in the scheduler's queue, too.
-//       So the oldest task of the queue is the oldest of its family.
+//       So the oldest task in the scheduler's queue is the oldest of its family.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ struct task_family {
     task_family& operator=(const task_family&) = delete;
 
     task_family* const parent;                                  // null for the root
-    const unsigned depth;                                       // how many are above it
+    const unsigned depth;                                       // the number of families above it
     typename Sync::template cell<task_family*> before, behind;  // its neighbours in the parent's `inner`
     linked_list<task_family> inner;
     fifo_list<queued_task<Sync>> queued;
@@ -52,7 +52,7 @@ struct task_family {
     std::exception_ptr error;  // the first that left a task of this family, since the last wait
 };
 
-// How a task has ended; or, for all tasks of a family: whether a stop dropped some, and the first exception.
+// How a task has ended. For a whole family: whether a stop dropped some of its tasks, and the first exception.
 template <class Sync>
 struct task_ending {
     task_family<Sync>* of = nullptr;
@@ -60,7 +60,7 @@ struct task_ending {
     std::exception_ptr error = nullptr;
 };
 
-// The queue of a scheduler, in the order of the posts, and the families of its tasks.
+// A scheduler's queue, in the order of the posts, and the families of the tasks in it.
 template <class Sync>
 class family_queue {
     using family = task_family<Sync>;
@@ -69,7 +69,7 @@ class family_queue {
 public:
     bool empty() const { return queue_.empty(); }
 
-    // Adds a task of its family. True: a thread sleeps in a wait that should run it.
+    // Adds a task. True: a thread that waits for this task's family, or for one above, sleeps and should run it.
     bool push(item* t) {
         queue_.append(t);
         t->of->queued.push_back(t);
@@ -84,13 +84,13 @@ public:
     // Takes the oldest task of all; null if there is none.
     item* pop() { return queue_.empty() ? nullptr : take(queue_.front()); }
 
-    // Takes the oldest task of this family, else of one below it; null: all unfinished ones are running.
+    // Takes the oldest task of this family, or else of a family below it. Null: all its unfinished tasks are running.
     item* pop_of(const family& of) {
         item* const t = oldest(of);
         return t == nullptr ? nullptr : take(t);
     }
 
-    // A task of this family has ended. True: a family has ended for whose end a thread sleeps.
+    // A task of this family has ended. True: that ended a family for which a thread waits asleep.
     static bool leave(family* of, bool dropped) {
         bool awaited = false;
         for (family* f = of; f != nullptr; f = f->parent) {
@@ -112,7 +112,7 @@ private:
         return nullptr;
     }
 
-    // By F3 it is the oldest of its family, too.
+    // By F3 it is also the oldest of its family.
     item* take(item* t) {
         queue_.remove(t);
         return t->of->queued.pop_front();
@@ -121,13 +121,13 @@ private:
     linked_list<item> queue_;
 };
 
-// The family whose task the calling thread runs; the innermost if it runs several, one inside the other.
+// The family whose task the calling thread runs. If it runs several tasks, one inside the other, that of the innermost.
 template <class Sync>
 class running_family {
     using family = task_family<Sync>;
 
 public:
-    // Returns the family that it was before.
+    // Returns the previous family.
     static family* enter(family* f) {
         family* const before = innermost();
         Sync::set_current(f);

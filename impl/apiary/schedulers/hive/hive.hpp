@@ -8,9 +8,9 @@
 // When to use it. For many small tasks that post each other, wait for deadlines, or must run on a certain thread; with
 // compute workers for long ones. When not: for tasks that block, or that wait for their children inside a worker.
 //
-// Threads. The posting calls, attach, detach and request_stop: any thread, and tasks; not signal handlers. run: one
-//          thread, once. Construction and destruction: while no other thread uses the hive. A thread that is still
-//          inside a post, a request_stop or an attach_this_thread when run() returns uses it.
+// Threads. The posting calls, rearm, attach, detach and request_stop: any thread, and tasks; not signal handlers. run:
+//          one thread, once. Construction and destruction: while no other thread uses the hive. A thread that is still
+//          inside a post, a rearm, a request_stop or an attach_this_thread when run() returns uses it.
 // Memory.  A task whose callable has up to 40 bytes makes no heap call in the steady state.
 // Order.   Tasks that one thread posts to one worker (post_to_worker) begin in the order of the posts, until that
 //          worker is detached. Other tasks have no order, with one exception: a single worker that has nothing but
@@ -55,9 +55,9 @@
 namespace apiary {
 
 struct hive_config {
-    // The default is one worker and not one for each processor: a hive has the threads that its user names, and run()
-    // is one of them. default_workers() (sync/processors.hpp) says how many threads can run at once under the control
-    // group's quota.
+    // The default is one worker rather than one for each processor: a hive has only the threads that its user asks for,
+    // and the thread of run() is one of them. default_workers() (sync/processors.hpp) returns how many threads can run
+    // at once under the control group's quota.
     unsigned io_workers = 1;       // 1 … 280; worker 0 is the thread that calls run()
     unsigned compute_workers = 0;  // 0 … 280
     hive_parameters parameters = {};
@@ -77,6 +77,7 @@ class basic_hive {
     using team = typename Parts::threads;
     using slice = basic_time_slice<typename Parts::slices>;
     using lock = typename Sync::lock;
+    using keeper = timer_keeper<Sync>;
     static_assert(on_system_threads<Sync> || !requires { Driver::waits_for_the_system; },
                   "hive: this policy's threads are no threads of the system, and its clock is another: its IO workers "
                   "cannot wait for descriptors; take parker_driver in place of epoll_driver");
@@ -101,8 +102,8 @@ public:
     basic_hive(const basic_hive&) = delete;
     basic_hive& operator=(const basic_hive&) = delete;
 
-    // Posts a task that any IO worker may run. False: the hive has been stopped, and the callable is destroyed
-    // without a run. Both hold for every post below.
+    // Posts a task that any IO worker may run. Returns false if the hive has been stopped; the callable is then
+    // destroyed without having run. Both hold for every post below.
     template <class F>
     [[nodiscard]] bool post_micro(F&& callable) {
         pending t = make(std::forward<F>(callable));
@@ -111,14 +112,43 @@ public:
         return accepted(here != nullptr ? here->post_local(t.get()) : core_.post(t.get()), t);
     }
 
-    // Posts all callables or none, and moves from each of them. Returns the size of the batch, or 0.
+    // Offers the slice of a long task: a task that asks this every so often, and posts its rest if others wait, keeps
+    // them waiting for a slice and not for all of it. A slice makes a step before it asks; otherwise two long tasks
+    // would post each other's turn for ever.
+    //
+    //     void go_on(part p) {  // a task
+    //         for (p.step(); !p.over(); p.step())
+    //             if (h.work_waits() && h.post_to_pool([this, p] { go_on(p); })) return;
+    //     }
+    //
+    // work_waits: true on an IO worker of this hive if its slot or deque, its private queue, its inbox or the pool has
+    // a task, if a timer of its own is due, or if it has been detached. It does not ask the system for events of
+    // descriptors. False on any other thread, and after a stop, when no rest would be accepted. It reads words that
+    // other threads write, and the clock where there are timers: ask after some microseconds of work, not at each step.
+    bool work_waits() const {
+        worker_type* here = current();
+        return here != nullptr && !core_.stopping() &&
+               (here->ready().waits() || here->sources().waits() || !here->crew().pool().looks_empty() ||
+                here->leaving());
+    }
+    // Posts a task to the pool, from a task, too: any IO worker runs it after the tasks that wait there. A task's
+    // post_micro would put it before them. If an exception of this post leaves a slice, the rest never runs; a slice
+    // that catches the exception can go on.
+    template <class F>
+    [[nodiscard]] bool post_to_pool(F&& callable) {
+        pending t = make(std::forward<F>(callable));
+        Storage::leave_prefetch_hint(t.get());
+        return accepted(core_.post(t.get()), t);
+    }
+
+    // Posts all callables or none. Moves from each of them. Returns the size of the batch, or 0 if none was posted.
     template <class F, std::size_t Extent>
     [[nodiscard]] std::size_t post_micro_batch(std::span<F, Extent> callables) {
         return post_list(callables, [this](auto& tasks) { return core_.post_list(tasks); });
     }
 
-    // Posts a task that runs on this IO worker, and on another only if this one is detached before. Also false if no
-    // worker of this id is in service.
+    // Posts a task to the IO worker of this id. Another worker runs it only if this one is detached first. Also returns
+    // false if no worker of this id is in service.
     template <class F>
     [[nodiscard]] bool post_to_worker(unsigned worker, F&& callable) {
         pending t = make(std::forward<F>(callable));
@@ -127,22 +157,22 @@ public:
         return accepted(to_itself ? here->sources().post(t.get()) : core_.post_to(worker, t.get()), t);
     }
 
-    // Posts a task that begins no earlier than `delay` from now. A negative delay counts as none; the task never begins
-    // if the delay ends beyond the clock's range. Of two random IO workers the one with fewer timers keeps the timer.
-    // The handle is empty if the post was refused. A stop discards timers that are not due. Compute tasks have no
-    // such call.
+    // Posts a task that begins no earlier than `delay` from now. A negative delay counts as 0. If the delay ends beyond
+    // the clock's range, the task never begins. The timer goes to one of two IO workers picked at random: the one that
+    // has fewer timers. The handle is empty if the post was refused. A stop discards timers that are not due. Compute
+    // workers keep no timers.
     template <class F, class Rep, class Period>
     [[nodiscard]] delayed_handle<Sync> post_delayed(F&& callable, std::chrono::duration<Rep, Period> delay) {
         using block = delayed_callable<std::decay_t<F>, Sync>;
         refuse_empty(callable);
         const std::int64_t deadline = deadline_after(core_.now_ns(), delay);
-        auto* b = Sync::template create<block>(std::forward<F>(callable));
+        auto* b = Sync::template create<block>(deadline, std::forward<F>(callable));
         delayed_handle<Sync> handle(b);
         pending t;
         try {
             t = make(delayed_entry<Sync>(b));
         } catch (...) {
-            handle.cancel();  // the callable is in the block already
+            handle.cancel();  // the block owns the callable already
             throw;
         }
         t->deadline_ns = deadline;
@@ -150,9 +180,30 @@ public:
         worker_type* here = current();
         bool yes = here == worker && serves(*here) ? here->sources().post_delayed(t.get())
                                                    : core_.post_to(worker->id(), t.get());
-        if (!yes) yes = core_.post_to(main_worker, t.get());  // the other one is detached
+        if (!yes) yes = core_.post_to(main_worker, t.get());  // the chosen worker has been detached
         if (!accepted(yes, t)) return {};
         return handle;
+    }
+
+    // Gives a timer that is pending another delay, from now on, and keeps its callable: the call for a deadline that
+    // moves with each message. Precondition: `timer` is empty or of this hive. Any thread may call it, one at a time
+    // for each handle. Delays count as in post_delayed. A later time is only noted, without a lock, whichever thread
+    // asks; at the old time the worker that keeps the timer files it again. That worker also makes a timer earlier; on
+    // any other thread, and on that worker until it has taken the timer from its inbox, the answer is then not_here:
+    // cancel the timer, and post another. In a hive of one IO worker its tasks run on that worker. What precedes a call
+    // that rearms happens before the callable. A timer can be rearmed after a stop; if it is not due when its worker
+    // ends, it is dropped all the same. Throws nothing, and allocates nothing.
+    //
+    //     if (h.rearm(timer, 5s) != rearm_result::rearmed) {
+    //         (void)timer.cancel();
+    //         timer = h.post_delayed(close_it, 5s);
+    //     }
+    template <class Rep, class Period>
+    [[nodiscard]] rearm_result rearm(delayed_handle<Sync>& timer, std::chrono::duration<Rep, Period> delay) {
+        if (!timer) return rearm_result::over;
+        const std::int64_t deadline = deadline_after(core_.now_ns(), delay);
+        worker_type* here = current();
+        return here != nullptr ? here->sources().rearm(*timer.block(), deadline) : timer.block()->put_off(deadline);
     }
 
     // Posts a task that runs on a compute worker. Also false if the hive has none.
@@ -162,7 +213,7 @@ public:
         return accepted(core_.post_compute(t.get()), t);
     }
 
-    // Posts all callables or none to the compute workers, as post_micro_batch does to the IO workers.
+    // As post_micro_batch, but to the compute workers.
     template <class F, std::size_t Extent>
     [[nodiscard]] std::size_t post_compute_batch(std::span<F, Extent> callables) {
         return post_list(callables, [this](auto& tasks) { return core_.post_compute_list(tasks); });
@@ -175,7 +226,7 @@ public:
         unsigned io = main_worker + 1, compute = 0;  // the next to be started
         std::exception_ptr refused;
         {
-            // Held throughout: otherwise an attach in between would have its worker started twice.
+            // Held throughout: otherwise an attach in between could start the thread of its worker a second time.
             const lock held(threads_mutex_);
             if (phase_ != phase::fresh) throw std::logic_error("hive::run: called twice; a hive runs once");
             phase_ = phase::running;
@@ -190,7 +241,7 @@ public:
             }
         }
         run_worker(*core_.io()[main_worker]);
-        if (refused) {  // this thread ends what the workers hold that got no thread
+        if (refused) {  // this thread runs the workers that got no thread, so that their work is dropped
             for (; io < core_.io().size(); ++io)
                 if (!is_guest_[io]) run_worker(*core_.io()[io]);
             for (; compute < core_.compute().size(); ++compute) run_worker(*core_.compute()[compute]);
@@ -199,11 +250,12 @@ public:
         if (refused) std::rethrow_exception(refused);
     }
 
-    // For a task or a source on an IO worker of this hive: that worker tells the source about its descriptor until the
-    // source is unwatched; event_source.hpp has the rules. Throws std::logic_error if it is called anywhere else.
+    // Must be called by a task or a source on an IO worker of this hive; elsewhere it throws std::logic_error. From
+    // then on that worker tells the source about its descriptor, until the source is unwatched. event_source.hpp has
+    // the rules.
     [[nodiscard]] watch_result watch(event_source& source, interest what = {}) {
         worker_type& here = on_a_worker("watch");
-        // A worker that ends has told its sources, or is about to: a new source would hear nothing.
+        // A worker that ends has told its sources, or is about to: a source that came now would never be told.
         if (core_.stopping() || !serves(here)) return watch_result::worker_ends;
         return here.driver().watch(source, what);
     }
@@ -351,7 +403,7 @@ private:
         }
     };
 
-    // True for an empty std::function and for a null pointer to a function: a call could only throw or crash.
+    // True for an empty std::function and for a null pointer to a function, which a worker could not call.
     template <class F>
     static bool is_empty_callable(const F& f) {
         if constexpr (std::is_pointer_v<F>)
@@ -376,7 +428,7 @@ private:
         return pending(Storage::make(std::forward<F>(callable)));
     }
 
-    // Posts all callables or none by `post`, which takes the list or leaves it.
+    // Posts all callables or none. `post` either takes the whole list or leaves it to the caller.
     template <class F, std::size_t Extent, class Post>
     std::size_t post_list(std::span<F, Extent> callables, Post post) {
         if (callables.empty()) return 0;
@@ -404,7 +456,7 @@ private:
         return here != nullptr && &here->crew() == &core_.io_crew() ? here : nullptr;
     }
 
-    // For the worker's own thread. False: the worker is detached, and ends when its task does.
+    // For the worker's own thread. False if the worker has been detached; it then ends after its present task.
     static bool serves(const worker_type& here) { return here.id() == here.incarnation(); }
 
     worker_type& on_a_worker(const char* call) const {
@@ -413,21 +465,27 @@ private:
                                ": called outside this hive's IO workers; post a task that calls it there");
     }
 
+    // What this thread is from now on: for posts, and for the handles of timers.
+    static void enter(worker_type* worker, keeper* timers) {
+        Sync::set_current(worker);
+        Sync::set_current(timers);
+    }
     void run_worker(worker_type& worker) { run_worker(worker, io_slice_ns_); }
     void run_worker(worker_type& worker, std::int64_t slice_ns) {
         worker_type* const outer = Sync::template current<worker_type>();
-        Sync::set_current(&worker);
+        keeper* const outer_keeper = Sync::template current<keeper>();
+        enter(&worker, &worker.sources());
         const slice shorter(slice_ns);
         worker.run();
-        Sync::set_current(outer);
+        enter(outer, outer_keeper);
     }
     void run_worker(compute_type& worker) {
         const slice usual(usual_slice_ns_);  // the task of an IO worker may have started this thread
         worker.run();
     }
 
-    // A list of the hives that this thread is attached to, the last one first. It is needed because `current` is empty
-    // while a guest waits in its loop.
+    // The hives to which this thread is attached, as a list from the newest attach to the oldest. `current` cannot
+    // tell: it is empty while a guest waits in its loop.
     class guest_mark {
     public:
         explicit guest_mark(const basic_hive* h) : of_(h), outer_(Sync::template current<guest_mark>()) {
@@ -447,15 +505,15 @@ private:
         guest_mark* outer_;
     };
 
-    // A guest's worker waits in this: the user's loop. An exception that leaves the loop detaches the worker, and the
-    // loop is not called any more.
+    // The driver of a guest's worker: it blocks in the user's loop. An exception that leaves the loop detaches the
+    // worker; the loop is not called after that.
     template <class Loop>
     struct guest_loop final : guest_core {
         guest_loop(basic_hive& h, worker_type& w, Loop& l) : hive(h), worker(w), loop(l) {}
         void wait(std::int64_t deadline_ns) noexcept override {
-            Sync::set_current(static_cast<worker_type*>(nullptr));  // a worker that sleeps pushes nothing (idle_set S2)
+            enter(nullptr, nullptr);  // a worker that sleeps pushes nothing (idle_set S2)
             guarded([&] { loop.wait(deadline_ns == INT64_MAX ? Loop::forever : deadline_ns); });
-            Sync::set_current(&worker);
+            enter(&worker, &worker.sources());
         }
         void poll() noexcept override {
             guarded([&] { loop.poll(); });
@@ -490,7 +548,7 @@ private:
     void join_all() {
         {
             lock held(threads_mutex_);
-            phase_ = phase::ended;  // from now on no thread starts, and no guest comes
+            phase_ = phase::ended;  // from now on no thread is started, and no guest is let in
             while (guests_ != 0) no_guests_.wait(held);
         }
         for (auto* threads : {&io_threads_, &compute_threads_})
@@ -524,11 +582,11 @@ private:
         struct waiting {
             team thread;
             ~waiting() { thread.join(); }
-        } fresh;  // ends after the lock, for which the thread waits
+        } fresh;  // destroyed after the lock is released: its destructor joins a thread that needs the mutex
         const lock held(threads_mutex_);
         if (phase_ >= phase::ended || core_.stopping()) return std::nullopt;
-        // The thread comes first, because every task that a worker in service accepts must be run. The thread waits for
-        // the mutex, and ends if it is given no worker.
+        // The thread is started before the worker is attached, because every task that a worker in service accepts must
+        // be run. The thread waits for the mutex, and ends if it is given no worker.
         struct thread_work {
             decltype(attach_one()) worker = nullptr;
             team before;  // the thread of the worker's previous life
@@ -547,9 +605,9 @@ private:
         }
         if (is_io(*worker)) is_guest_[worker->index()] = false;
         given->worker = worker;
-        // The old thread has left this worker, and runs nothing but destructors of its thread_local objects. These may
-        // attach, too: so the old thread may be this one, or wait for it. Only the fresh thread waits for the old
-        // one, at its own end.
+        // The slot's old thread has left the worker, and runs only destructors of its thread_local objects. These may
+        // attach, too, so the old thread may be the calling one, or wait for it. Therefore only the new thread joins
+        // the old one, at its own end.
         given->before = std::exchange(thread_of(*worker), std::exchange(fresh.thread, {}));
         return worker->incarnation();
     }
@@ -566,7 +624,7 @@ private:
         return workers[load(b) < load(a) ? b : a];
     }
 
-    // Two numbers below n. Each thread has a source of its own.
+    // Two different random numbers below n. Each thread has a generator of its own.
     static std::pair<unsigned, unsigned> two_of(unsigned n) {
         using random = typename Parts::random;
         const auto draw = [n](random& from) {
@@ -574,7 +632,7 @@ private:
             return std::pair(a, b >= a ? b + 1 : b);
         };
         if constexpr (Sync::checked) {
-            random any(0);  // the engine chooses
+            random any(0);  // the model checker draws the numbers
             return draw(any);
         } else {
             auto& mine = Sync::template local<std::optional<random>>();
@@ -590,15 +648,16 @@ private:
     phase phase_ = phase::fresh;
     const std::int64_t io_slice_ns_;
     std::int64_t usual_slice_ns_ = 0;  // the slice of the thread that called run; written before any other starts
-    // One thread or none for each slot; guarded by threads_mutex_ until phase::ended. A team of all would keep a
-    // handle for every attach until the end, because a thread of a slot is waited for when the next one of that slot
-    // ends.
+    // At most one thread for each slot; guarded by threads_mutex_ until phase::ended. They are no single team, which
+    // would keep a handle for every attach until the end: here the thread of an attach joins the previous thread of its
+    // slot.
     std::array<team, max_workers> io_threads_, compute_threads_;
     // Guarded by threads_mutex_: the slots of IO workers whose last thread was the user's, and how many of those run.
     std::array<bool, max_workers> is_guest_{};
     unsigned guests_ = 0;
     typename Sync::condvar no_guests_;
-    // The last one, so that its end is the first: what it drops may post and attach, for which it needs the others.
+    // Declared last, and so destroyed first: a callable that it drops may post and attach, which uses the other
+    // members.
     core_type core_;
 };
 

@@ -26,7 +26,7 @@
 
 namespace apiary {
 
-// IO workers run tasks that post each other, wait for events and deadlines, and may name their worker.
+// IO workers run tasks that post each other, wait for events and deadlines, and may be posted to a worker by its id.
 template <class Sync, class Driver, class Storage, class Parts>
 struct hive_io_kind : default_kind<Sync, Parts, task<Sync>> {
     using driver = Driver;
@@ -36,7 +36,8 @@ struct hive_io_kind : default_kind<Sync, Parts, task<Sync>> {
     static constexpr worker_kind counted_as = worker_kind::io;
 };
 
-// Compute workers take long tasks one at a time, so that no task waits behind another one while a worker sleeps.
+// Compute workers take long tasks one at a time, so that no task waits in the batch of a busy worker while another
+// worker sleeps.
 template <class Sync, class Parts>
 struct hive_compute_kind : default_kind<Sync, Parts, task<Sync>> {
     using driver = typename Parts::compute_driver;
@@ -81,7 +82,7 @@ public:
         compute_.drop_all();
     }
 
-    // The ways in. False: the hive has been stopped (or has no compute worker), and the task is still the caller's.
+    // The posts. False: the hive has been stopped (or has no compute worker), and the task still belongs to the caller.
     [[nodiscard]] bool post(task_type* t) { return io_.post(t); }
     // Posts all tasks or none.
     [[nodiscard]] bool post_list(list& tasks) { return io_.post_list(tasks); }

@@ -38,16 +38,16 @@ struct hive_half_limits {
 template <class Sync>
 struct hive_parts : default_parts<Sync> {
     using compute_driver = typename default_parts<Sync>::driver;  // a compute worker blocks in it
-    // What asks the system for a thread's time slice (hive_config::io_slice_ns).
+    // Asks the system for a thread's time slice (hive_config::io_slice_ns).
     using slices = std::conditional_t<on_system_threads<Sync>, linux_slices, no_slices>;
-    // The queue of the tasks that others may steal; workers/local_queue.hpp knows several.
+    // The queue from which other workers steal; workers/local_queue.hpp lists those that fit.
     template <class Node>
     using local = chase_lev_deque<Node*, Sync, hive_deque_limits<Sync>>;
     template <class Node>
     using inbox = mpsc_inbox<Node, Sync>;
 };
 
-// Each theft takes half of the waiting tasks. If one task is enough, use hive_parts.
+// The parts of a hive in which each theft takes half of the waiting tasks. If one task is enough, use hive_parts.
 template <class Sync>
 struct half_stealing_hive_parts : hive_parts<Sync> {
     template <class Node>

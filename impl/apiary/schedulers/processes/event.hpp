@@ -1,9 +1,9 @@
-// event: what a process is told, and the batch of events that a step gets.
+// event: one thing that a process is told, and the batch of events that a step is given.
 //
-// When to use it. event and event_batch: in step(). The nodes: by the scheduler.
-// Threads. A node belongs to one thread or one mailbox at a time. A batch: the worker that runs the step.
-// Memory.  A node is a 64-byte block: from the pool of the tasks, or from the heap where a sanitizer or a checker
-//          watches.
+// When to use it. event and event_batch: in step(). Nodes are for the scheduler.
+// Threads. A node belongs to one thread or one mailbox at a time. A batch belongs to the worker that runs the step.
+// Memory.  A node is a block of 64 bytes. It comes from the tasks' pool; where a sanitizer or a checker watches, from
+//          the heap.
 #pragma once
 
 #include <cstdint>
@@ -19,54 +19,54 @@ namespace apiary {
 
 enum class event_type : std::uint8_t {
     message,    // from(), data
-    request,    // from(), data: a message whose sender waits for an answer to reply()
-    completed,  // tag, error, data: what the process has called for is over
-    cancel,     // the process shall end; it is told once
-    ended,      // the watched process from() has ended; data: how, a process_end
-    kill,       // for the scheduler, as all below: no step sees it
+    request,    // from(), data: as message, but the sender waits for an answer to reply()
+    completed,  // tag, error, data: something that the process has called for is over
+    cancel,     // asks the process to end; comes once
+    ended,      // from(), data: the watched process has ended; data is a process_end
+    kill,       // this and all below are for the scheduler: no step sees them
     watch,
     unwatch,
     link,
     unlink,
-    linked_end,  // data: how
-    room,        // the message that the process had sent to a full mailbox has been taken
-    look,        // data: the question that its worker answers (process_view.hpp)
+    linked_end,  // data: how the linked process has ended
+    room,        // a message that the process had sent to a full mailbox has been taken
+    look,        // data: a question about the process, which its worker answers (process_view.hpp)
     unanswered,  // tag: the receiver; call: the request. A step sees it as the end of that request
 };
 
-// The scheduler's own errors. A handler that fails in a way of its own says so in the data.
+// Errors of the scheduler itself. A handler describes a failure of its own in the data.
 enum class yield_error : std::uint8_t {
     none,
     unknown_command,
     handler_threw,
     failed,
     no_answer,  // a request's receiver has ended, or did not look at it
-    timed_out,  // a routine's call_for
+    timed_out,  // the time of a routine's call_for is over
 };
 
-// Names a request and the process that sent it, for an answer. A value. An answer that comes late is dropped and
-// counted, unless another call of that process has the tag by then: it ends that one.
+// Names a request and the process that sent it, for an answer. A value. A late answer is dropped and counted, unless
+// the process has made another call with the same tag by then: the answer then ends that call.
 struct reply_to {
     pid to;
     std::uint32_t tag = 0;
     constexpr bool operator==(const reply_to&) const = default;
 };
 
-// For the scheduler: which kind of sender waits until a message is taken.
+// For the scheduler: the kind of sender that waits until a message is taken.
 enum class held_sender : std::uint8_t { none, process, thread };
 
 struct event {
     event_type type = event_type::cancel;
     yield_error error = yield_error::none;
     held_sender held = held_sender::none;
-    std::uint32_t call = 0;  // the tag of a request; the name of a link
+    std::uint32_t call = 0;  // for a request: its tag; for a link: its name
     std::uint64_t tag = 0;
     payload data;
 
-    // Nobody: no process has sent it.
+    // The sender; a null pid if no process has sent it.
     pid from() const { return {is_mail() || type == event_type::ended ? tag : 0}; }
     reply_to reply() const { return {from(), call}; }
-    // A message or a request: a bound counts it, and it is a dead letter when nobody takes it.
+    // True for a message or a request: it counts against a bound, and becomes a dead letter if no step takes it.
     bool is_mail() const { return type == event_type::message || type == event_type::request; }
 };
 
@@ -110,14 +110,15 @@ struct event_blocks {
     }
 };
 
-// A list of nodes, oldest first, that it owns.
+// A list of nodes, oldest first. It owns its nodes.
 template <class Sync>
 class event_list {
 public:
     using node = event_node<Sync>;
 
     event_list() = default;
-    // Takes a chain that is linked newest first. Visits each node, since this loads it into the cache anyway.
+    // Takes over a chain that is linked from the newest to the oldest. Calls visit for each node, which this loop has
+    // in the cache anyway.
     template <class Visit>
     event_list(node* newest, Visit visit) {
         for (node* n = newest; n != nullptr;) {
@@ -146,7 +147,7 @@ public:
         if (n != nullptr) Sync::prefetch(oldest_ = n->next.read());
         return n;
     }
-    // Every event, oldest first.
+    // Calls visit for every event, oldest first.
     template <class Visit>
     void each(Visit visit) const {
         for (node* n = oldest_; n != nullptr; n = n->next.read()) visit(n->what);
@@ -171,14 +172,14 @@ public:
 
 private:
     node* oldest_ = nullptr;
-    node* newest_ = nullptr;  // read when oldest_ is not null
+    node* newest_ = nullptr;  // valid while oldest_ is not null
 };
 
-// Where a batch has the cancel. If a step leaves it there after other events, it comes once more, alone.
+// Where the cancel stands in a batch. A step that leaves it in the batch after other events gets it once more, alone.
 enum class cancel_comes : std::uint8_t { not_now, last, alone };
 
-// The events since the last step: messages and completions, oldest first, then the cancel. Whatever else a step does
-// not take out of it is a dead letter when the step returns.
+// The events since the last step: messages and completions, oldest first, then the cancel. A message, a request
+// or an `ended` that the step leaves in the batch is a dead letter when it returns; a completion counts as late.
 template <class Sync>
 class basic_event_batch {
     using node = event_node<Sync>;
@@ -189,7 +190,7 @@ public:
     basic_event_batch& operator=(const basic_event_batch&) = delete;
     ~basic_event_batch() { let_go(); }
 
-    // Null: there are no more. The event is there until the next call, or the end of the step.
+    // Takes the next event; null if there is none. The event is valid until the next call, or the end of the step.
     event* next() {
         let_go();
         if ((current_ = events_.pop()) != nullptr) return &current_->what;
@@ -197,7 +198,7 @@ public:
     }
     bool empty() const { return events_.empty() && cancel_comes_ == cancel_comes::not_now; }
 
-    // For the scheduler, after the step.
+    // For the scheduler, when the step has returned.
     bool left_the_cancel_behind_others() const { return cancel_comes_ == cancel_comes::last; }
     event_list<Sync>& rest() {
         let_go();

@@ -1,10 +1,12 @@
-// growing_set: a set that is most often small: a list that find() walks, and a hash table beyond `few` elements.
+// growing_set: a set that is usually small: up to `few` elements in an array that find() walks, beyond that a hash
+// table.
 //
 // When to use it. In process_place, for things of which most processes have a few, and some a hundred thousand. When
 // not: where the order counts.
 //
-// Equal elements may be there several times. Nothing that Hash or Equal look at may be changed in an element.
-// Threads. One at a time. Progress. add, find, erase, take_any: constant time, but for the table's growth.
+// It may hold equal elements several times. While an element is in the set, nothing that Hash or Equal reads may
+// change.
+// Threads. One at a time. Progress. add, find, erase, take_any: constant time, except while the table grows.
 // Errors.  add: std::bad_alloc, and the set is unchanged. Tested by process_parts_test.cpp.
 #pragma once
 
@@ -30,13 +32,13 @@ public:
             return add_slowly(t);
         few_.push_back(t);
     }
-    // Null: the set has no such element. The result is valid until the next change.
+    // Null if the set has no such element. The pointer is valid until the next change.
     const T* find(const T& t) const {
         for (const T& one : few_)
             if (Equal()(one, t)) return &one;
         return many_ == nullptr ? nullptr : find_of_many(t);
     }
-    // Erases all that are equal to t. False: there is none.
+    // Erases all elements equal to t. False: there is none.
     bool erase(const T& t) {
         if (many_ != nullptr) [[unlikely]]
             return erase_of_many(t);
@@ -89,7 +91,7 @@ private:
         return any;
     }
 
-    std::vector<T> few_;  // all, while many_ is null; else it has no memory
+    std::vector<T> few_;  // all elements while many_ is null; after that it has no memory
     std::unique_ptr<table> many_;
 };
 

@@ -1,4 +1,5 @@
-// offload: a command that is carried out elsewhere: on the compute workers of a hive, or wherever a function posts to.
+// offload: a command that another scheduler carries out: the compute workers of a hive, or whatever a function posts
+// to.
 //
 //     apiary::hive compute({.compute_workers = 4});
 //     std::thread runs([&] { compute.run(); });          // a hive runs nothing before that
@@ -48,10 +49,10 @@ public:
     payload operator()() const { return (*what_)(); }
 
 private:
-    std::shared_ptr<std::function<payload()>> what_;  // small, and can be moved without a throw
+    std::shared_ptr<std::function<payload()>> what_;  // small, and its move does not throw
 };
 
-// Ends the call once: by what was run, or, when nobody runs it, as failed.
+// Ends the call once: with the result of the function, or as failed if the function is never run.
 template <class Sync>
 class offloaded_call : private held_call<Sync> {
 public:
@@ -84,7 +85,7 @@ private:
 
     process_core<Sync>& core_;
     const offloaded what_;
-    event_node<Sync>* const told_;  // made at the call: the other scheduler could not tell that it had no memory
+    event_node<Sync>* const told_;  // made at the call: later a lack of memory could be told to nobody
     bool ran_ = false;
 };
 
@@ -93,7 +94,7 @@ auto offload_to(Post post) {
     return [post = std::move(post)](process_core<Sync>& core, basic_command<Sync>&& c) {
         offloaded* const given = c.arguments.template get<offloaded>();
         if (given == nullptr) return (void)core.complete_yield(c.from, c.tag, payload(), yield_error::unknown_command);
-        // Shared, since a function that posts may want to copy it. Refused, it goes here.
+        // Shared, because the posting function may copy it. If that refuses, the call ends here.
         auto call = std::make_shared<offloaded_call<Sync>>(core, c.from, c.tag, std::move(*given));
         (void)post([call = std::move(call)] { call->run(); });
     };

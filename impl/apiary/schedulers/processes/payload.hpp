@@ -41,7 +41,7 @@ public:
     ~payload() { reset(); }
 
     explicit operator bool() const { return how_ != nullptr; }
-    // Null: it holds nothing, or something else.
+    // Null if it holds nothing, or a value of another type.
     template <class T>
     T* get() {
         if (how_ != &ways<T>) return nullptr;
@@ -58,7 +58,7 @@ public:
 private:
     struct way {
         void (*destroy)(std::byte*) noexcept;                   // null: nothing to do
-        void (*move)(std::byte* to, std::byte* from) noexcept;  // and destroy; null: copy the bytes
+        void (*move)(std::byte* to, std::byte* from) noexcept;  // moves, and destroys `from`; null: copy the bytes
     };
     template <class T>
     static constexpr bool fits =

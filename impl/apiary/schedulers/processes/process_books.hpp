@@ -1,9 +1,9 @@
-// process_books: counts events of processes, buries their dead letters, and collects the report of a stop.
+// process_books: the counters of a scheduler of processes, its dead letters, and the report of its stop.
 //
 // When to use it. In process_core. When not: elsewhere.
 // Threads.  Any.
-// Progress. wait-free, except for what the listener does. `ended`, `undelivered`, `report`, `held` and `let_go` take a
-//           mutex.
+// Progress. wait-free, except for the user's dead-letter listener. `ended`, `undelivered`, `report`, `held` and
+//           `let_go` take a mutex.
 // Tested by processes_stop_test.cpp.
 #pragma once
 
@@ -17,7 +17,8 @@
 
 namespace apiary {
 
-// A call that another thread completes, for which the end waits: the process that called, and its place in the list.
+// A call that another thread completes; the end of the scheduler waits for it. It names the calling process, and is in
+// a list.
 template <class Sync>
 struct held_call {
     held_call(pid asks, std::uint64_t its_tag) : from(asks), tag(its_tag) {}
@@ -42,8 +43,8 @@ public:
     void threw() { add(exceptions_); }
     void full_circle() { add(full_circles_); }
     void late_completion() { add(late_completions_); }
-    // Releases events that no step takes. Messages are dead letters, and so are ends that a step has left in its batch.
-    // Returns the number of dead letters.
+    // Releases events that no step has taken. Messages and requests count as dead letters; so does an `ended` that a
+    // step has left in its batch. Returns the number of dead letters.
     std::uint64_t bury(pid to, dead_letter why, event_list<Sync>&& events, bool of_a_step) noexcept {
         std::uint64_t letters = 0;
         while (auto* n = events.pop()) {
@@ -61,7 +62,7 @@ public:
         add(dead_letters_);
         if (listener_) listener_(to, why, letter);
     }
-    // For the report: a process has ended since the stop began.
+    // Notes for the report that a process has ended since the stop began.
     void ended(pid id, process_end how, std::uint64_t undelivered) noexcept {
         const typename Sync::lock held(mutex_);
         report_.undelivered += undelivered;

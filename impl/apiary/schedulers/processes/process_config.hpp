@@ -21,11 +21,11 @@
 
 namespace apiary {
 
-// Why no step took a message that was accepted.
+// Why a message that was accepted was taken by no step.
 enum class dead_letter : std::uint8_t {
-    ended,    // its receiver ended before it looked
-    unread,   // the step did not take it out of its batch
-    dropped,  // its receiver drops its oldest (mailbox_bound.hpp)
+    ended,    // its receiver ended first
+    unread,   // the step left it in its batch
+    dropped,  // its receiver drops its oldest messages (mailbox_bound.hpp)
 };
 
 struct stalled_step {
@@ -38,30 +38,31 @@ struct basic_process_config {
     using core = process_core<Sync>;
 
     unsigned workers = 0;               // 1 … 280; 0: default_workers() (sync/processors.hpp)
-    worker_parameters parameters = {};  // of the engine; seed_spinning() is the original design's
-    // As in the original design: a process that another wakes goes into the pool. Else it runs next on that worker.
+    worker_parameters parameters = {};  // of the engine; seed_spinning() gives those of the original design
+    // True, as in the original design: a process that another process wakes goes to the pool. False: it runs next on
+    // the waking worker.
     bool wakes_into_pool = false;
     // The destructor lets processes end by themselves for stop_ns; then it forces them, and waits up to force_ns.
     std::int64_t stop_ns = 1'000'000'000, force_ns = 1'000'000'000;
-    // By the command's id. sleep_command is built in and refused here.
+    // The handlers of commands, by the commands' ids. sleep_command is built in, and refused here.
     std::map<std::uint32_t, std::function<void(core&, basic_command<Sync>&&)>> handlers = {};
     std::function<void(pid to, dead_letter why, event&)> on_dead_letter = {};  // must not throw
-    // Gets the messages to pids whose node is not 0; its answer is the send's. `from`: the process of this scheduler
-    // that sends, or nobody. Called on the thread that sends, a worker in a step or a thread outside; several may
-    // call it at a time. It may throw; the exception leaves the send. While it waits it blocks its worker, for
-    // example in a send to another scheduler's full mailbox. The other side uses send_from.
+    // Gets messages to pids whose node is not 0; its answer is the send's. `from` is the sending process of this
+    // scheduler, or null. It is called on the sending thread (a worker in a step, or a thread outside), perhaps on
+    // several at a time. It may throw; the exception leaves the send. While it waits it blocks its worker, for example
+    // in a send to another scheduler's full mailbox. The other scheduler receives by send_from.
     std::function<send_answer(pid from, pid to, payload&)> relay = {};
     // Called when a send is refused because it would close a circle of processes that wait for each other's full
-    // mailboxes. Names them in order, the refused sender last. Called on the worker whose step sends. It may throw; the
-    // exception leaves the send, and the process does not wait.
+    // mailboxes. Gets their pids in order, the refused sender last. Called on the worker whose step sends. It may
+    // throw; the exception leaves the send, and the process does not wait.
     std::function<void(const std::vector<pid>& circle)> on_full_circle = {};
-    exception_handler on_exception = {};  // gets what leaves a step; must not throw
-    // on_stall names a step that has not returned for stall_ns. 0: no thread looks. on_stall must not throw.
+    exception_handler on_exception = {};  // gets exceptions that leave a step; must not throw
+    // on_stall is called for a step that has run for stall_ns; it must not throw. 0: steps are not watched.
     std::int64_t stall_ns = 0;
     std::function<void(const stalled_step&)> on_stall = {};
 };
 
-// The original design's numbers: 16 looks before a worker blocks. In that design the first four do not yield; the
+// The numbers of the original design: 16 looks before a worker blocks. There the first four looks did not yield; this
 // engine yields before each.
 constexpr worker_parameters seed_spinning(worker_parameters p = {}) {
     p.looks_before_sleep = 16;
@@ -79,31 +80,31 @@ struct process_stop_report {
         pid from;
         std::uint64_t tag;
     };
-    bool over = false;             // every process has ended, and every offloaded call
-    std::uint64_t ended = 0;       // by themselves, since the stop began
-    std::vector<entry> forced;     // all that ended otherwise than by finish
-    std::vector<entry> with_mail;  // ended by themselves, but messages were left
-    std::uint64_t unlisted = 0;    // entries of these two for which there was no memory
-    std::vector<pid> in_a_step;    // if not over: their step has not returned
-    // If not over: offloaded calls that have neither run nor been dropped (offload.hpp), the oldest first. The
-    // process that called may have ended.
+    bool over = false;             // every process and every offloaded call has ended
+    std::uint64_t ended = 0;       // processes that have finished since the stop began
+    std::vector<entry> forced;     // processes that have ended otherwise
+    std::vector<entry> with_mail;  // processes that finished with messages left
+    std::uint64_t unlisted = 0;    // how many entries are missing in these two for lack of memory
+    std::vector<pid> in_a_step;    // if not over: processes whose step has not returned
+    // If not over: offloaded calls that have neither run nor been dropped (offload.hpp), oldest first. The calling
+    // process may have ended.
     std::vector<open_call> offloaded;
-    // The sum over all that ended. For each: messages left in its mailbox, and those that its steps left unread or its
-    // mailbox dropped since the stop began.
+    // The messages that were not delivered, summed over all processes that ended: those left in their mailboxes, and
+    // those that their steps left unread or their mailboxes dropped since the stop began.
     std::uint64_t undelivered = 0;
 };
 
 struct process_counters {
-    std::uint64_t living = 0;  // processes, and offloaded calls
+    std::uint64_t living = 0;  // processes and offloaded calls
     std::uint64_t spawned = 0, dead_letters = 0, late_completions = 0;
-    std::uint64_t exceptions = 0;    // that left a step, and ends for want of memory
-    std::uint64_t full_circles = 0;  // circles of full mailboxes that a send would have closed
-    std::uint64_t runs = 0;          // steps, and wakes for nothing
+    std::uint64_t exceptions = 0;    // exceptions that left a step, and ends for lack of memory
+    std::uint64_t full_circles = 0;  // sends refused because they would have closed a circle of full mailboxes
+    std::uint64_t runs = 0;          // runs of processes: steps, and wakes that led to no step
     std::uint64_t stolen = 0, parked = 0, woken = 0;
 };
 
-// Checks use the abstract parker of their policy, against which the parker that ships is checked; and a fixed first
-// victim.
+// Checks use their policy's abstract parker, against which the shipped parker is checked, and always begin a search for
+// work at the same victim.
 template <class Sync, bool = Sync::checked>
 struct process_parker {
     using type = basic_parker<Sync>;
@@ -118,7 +119,7 @@ struct process_parker<Sync, true> {
     };
 };
 
-// A policy asks for a trace so:
+// A policy switches the trace on by a member:
 //     struct traced : apiary::real_sync { using process_trace = apiary::event_trace; };
 template <class Sync>
 struct process_trace {

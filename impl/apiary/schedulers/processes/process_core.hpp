@@ -1,21 +1,22 @@
 // process_core: the processes of one scheduler and the crew that runs them, without threads.
 //
-// When to use it. Through processes.hpp, which only adds threads and the wait for the end; or alone, where a check or a
-// test brings its own threads.
+// When to use it. Through processes.hpp, which adds threads and the wait for the end; or alone, in a check or a test
+// that brings its own threads.
 //
-// It stands in layers, each a base of the next, with a protocol and the members of that protocol:
+// It is built in layers, each the base of the next. A layer has one protocol and the members of that protocol:
 //
-//   process_events     an event reaches a process, and one thread queues it: completions, cancels, kills
+//   process_events     delivers an event to a process and queues the process: completions, cancels, kills
 //   process_messages   sends, requests, mailboxes with a bound
-//   process_looks      what a person sees
-//   process_lives      a process begins and ends; the stop of all
-//   process_runs       one run of a process: its step, and what that has called for
+//   process_looks      shows a person what a process is doing
+//   process_lives      begins and ends processes; stops all of them
+//   process_runs       runs a process: one step, and the commands that it has called for
 //
-// Threads.  Everything: any thread, after the constructor has returned; a thread that runs a worker has said so by
-//           Sync::set_current. Handlers, listener, relay: called on any thread that ends, steps or sends to a process.
-// Progress. Each layer says it.
-// Errors.   Without memory for it a spawn says `failed`, and the rest throws std::bad_alloc; nothing has changed
-//           then. README.md, "Bad input", lists the calls that need no memory, and those that can no longer be refused.
+// Threads.  All functions: any thread, after the constructor has returned. A thread that runs a worker must have named
+//           it by Sync::set_current. Handlers, listener and relay are called on whatever thread ends, steps or sends to
+//           a process.
+// Progress. See each layer.
+// Errors.   Without memory a spawn returns `failed`; other calls throw std::bad_alloc. Nothing has changed then.
+//           README.md, "Bad input", lists the calls that need no memory, and those that can no longer be refused.
 //
 // Checked by model_check/schedulers/processes. Stressed by stress/schedulers/processes. The protocol: README.md.
 #pragma once
@@ -36,7 +37,7 @@ public:
     process_core(unsigned workers, const config_type& config) : base(*this, config) {
         for (unsigned i = 0; i != workers; ++i) base::crew_.table().attach(base::crew_);
     }
-    // Precondition: the end has come, or no process lives; no worker runs.
+    // Preconditions: no worker runs; and no process lives, or the scheduler has ended.
     ~process_core() {
         if (!base::over()) base::end_crew();
     }

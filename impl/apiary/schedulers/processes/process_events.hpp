@@ -1,7 +1,7 @@
-// process_events: how an event reaches a process, and which thread queues a process that an event has woken. It is
-// the lowest layer of process_core, and has the members that all layers share.
+// process_events: delivers an event to a process, and decides which thread queues a process that the event has woken.
+// It is the lowest layer of process_core, and has the members that all layers share.
 //
-// When to use it. As the base of process_messages. When not: elsewhere; process_core.hpp says how the layers stand.
+// When to use it. As the base of process_messages; process_core.hpp has the order of the layers. When not: elsewhere.
 //
 // Threads.  Everything: any thread.
 // Progress. cancel: lock-free. complete_yield, answer, kill: lock-free, except for the allocation of an event.
@@ -9,7 +9,7 @@
 //           need none.
 //
 // Invariants
-//   I1  The thread that is told that a process is ready (process_word I2) queues it: on its own worker, or in the
+//   I1  The thread that learns that it made a process ready (process_word I2) queues it: on its own worker, or in the
 //       crew's pool.
 //
 // Checked by model_check/schedulers/processes, as part of the scheduler.
@@ -42,45 +42,45 @@ public:
     using crew_type = apiary::crew<process_core<Sync>, process_kind<Sync>>;
     using worker_type = typename crew_type::worker_type;
 
-    // Tells the process the first completion of a tag. Later ones, and those for a tag that the process never called
-    // for, are counted and dropped, unless the process has called by that tag again: then they end that call. A
-    // completion may come before the step that called has returned.
+    // Completes a call: the process gets the first completion of its tag. A later one, or one for a tag that the
+    // process never called by, is counted and dropped; but if the process has called by that tag again, it ends that
+    // call. A completion may come before the calling step has returned.
     template <class T = payload>
     send_answer complete_yield(pid to, std::uint64_t tag, T&& data = {}, yield_error error = yield_error::none) {
         return complete_by(current(), to, tag, std::forward<T>(data), error);
     }
-    // Answers a request. Only the first answer counts; later ones are counted as late and dropped. A step uses
+    // Answers a request. The first answer counts; later ones are counted as late and dropped. In a step use
     // output.answer.
     template <class T = payload>
     send_answer answer(reply_to what, T&& data = {}) {
         return complete_by(current(), what.to, what.tag, std::forward<T>(data), yield_error::none);
     }
-    // Tells the process to end; once, however often it is called.
+    // Asks the process to end. However often this is called, the process is told once.
     send_answer cancel(pid to) {
         place* const p = find(to);
         return p == nullptr ? send_answer::no_such_process : queued(p->word.cancel(to.generation()), *p, current());
     }
-    // The process ends when its worker comes to it, and is not stepped any more.
+    // Ends the process when a worker comes to it; it is not stepped any more.
     send_answer kill(pid to) { return tell(current(), {}, to, event_type::kill); }
-    // A hint.
+    // A hint: the answer may be old when it is read.
     bool lives(pid to) const {
         const place* const p = find(to);
         return p != nullptr && p->word.looks_alive(to.generation());
     }
 
-    // Makes the completion of a call in advance, for a thread that could report a lack of memory to nobody later.
-    // complete() takes it.
+    // Makes the completion of a call in advance, for a thread that could later tell nobody that it has no memory. Pass
+    // it to complete().
     node* make_completion(std::uint64_t tag) {
         return blocks::make(event_type::completed, tag, yield_error::none, payload());
     }
-    // As complete_yield, but without an allocation. A completion that is refused is destroyed.
+    // As complete_yield, but without an allocation. Destroys the completion if it is refused.
     send_answer complete(pid to, node* completion) noexcept { return complete_by(current(), to, completion); }
 
     // For the crew, its workers, and steps on them.
     crew_type& crew() { return crew_; }
     const crew_type& crew() const { return crew_; }
     void timer_fired(worker_type& w, pid id, node* completion) { (void)complete_by(&w, id, completion); }
-    // The worker whose thread this is, if it is one of this scheduler.
+    // The worker of this scheduler that runs on the calling thread, or null.
     worker_type* current() {
         worker_type* const w = Sync::template current<worker_type>();
         return w != nullptr && &w->owner() == this ? w : nullptr;
@@ -101,17 +101,17 @@ protected:
 
     process_core<Sync>& core() { return static_cast<process_core<Sync>&>(*this); }
 
-    // Relaxed: a process that was cancelled sees the phase through its word, a spawner through the fences of
+    // Relaxed: a process that was cancelled sees the phase through its word, and a spawner through the fences of
     // process_lives S1.
     bool at_phase(phase p) const { return phase_.load(std::memory_order_relaxed) == p; }
     place* find(pid to) const { return to.node() == 0 ? table_.find(to.place()) : nullptr; }
 
-    // I1. `here`: the worker whose thread this is, or null.
+    // I1. `here`: the worker that runs on this thread, or null.
     void queue(place& p, worker_type* here) {
         const bool posted = here != nullptr && !config_.wakes_into_pool ? here->post_local(&p) : crew_.post(&p);
         Sync::law(posted, "processes: the crew has ended, and a process lives");
     }
-    // After the ready ones of that worker, which is this thread's.
+    // Queues it after the processes that are ready on this thread's worker.
     void queue_behind(place& p, worker_type& here) {
         if (config_.wakes_into_pool || !here.sources().put_behind(&p)) queue(p, nullptr);
     }
@@ -120,7 +120,7 @@ protected:
         if (a == push_answer::no_such_process) return send_answer::no_such_process;
         return a == push_answer::completing ? send_answer::completing : send_answer::accepted;
     }
-    // Refused, the node is destroyed.
+    // If the push is refused, the node is destroyed.
     send_answer push(worker_type* here, place& p, std::uint64_t generation, node* n, bool calls) {
         const send_answer a = queued(p.word.push(generation, n, calls), p, here);
         if (a != send_answer::accepted) blocks::release(n);
@@ -130,7 +130,7 @@ protected:
         return p != nullptr && p->word.generation() == to.generation() ? send_answer::completing
                                                                        : send_answer::no_such_process;
     }
-    // An event that was promised when something was accepted: it cannot be refused any more.
+    // Makes an event that was promised when something was accepted, and so cannot be refused any more.
     static node* make_promised(event_type what, pid about, payload&& data = {}) noexcept {
         try {
             return blocks::make(what, about.value, yield_error::none, std::move(data));
@@ -140,8 +140,7 @@ protected:
         }
     }
 
-    // Sends an event of the scheduler's own. A kill and the word that there is room end a block; links and watches do
-    // not.
+    // Sends an event of the scheduler itself. A kill and the event `room` end a block; links and watches do not.
     send_answer tell(worker_type* here, pid from, pid to, event_type what, std::uint32_t which = 0) {
         place* const p = find(to);
         if (p == nullptr || !p->word.looks_alive(to.generation())) return refusal(p, to);
@@ -174,7 +173,7 @@ protected:
         if (a != send_answer::accepted) books_.late_completion();
         return a;
     }
-    // Tells the sender of a request that `receiver` will not answer. The sender knows whether it waits for that
+    // Tells the sender of a request that `receiver` will not answer. The sender checks whether it still waits for that
     // receiver.
     void no_answer(worker_type* here, pid receiver, reply_to what) {
         place* const p = find(what.to);

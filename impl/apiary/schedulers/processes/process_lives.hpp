@@ -1,23 +1,24 @@
 // process_lives: how a process begins and ends, and the stop of them all. A layer of process_core.
 //
-// When to use it. As the base of process_runs. When not: elsewhere; process_core.hpp says how the layers stand.
+// When to use it. As the base of process_runs; process_core.hpp has the order of the layers. When not: elsewhere.
 //
 // Threads.  spawn, request_stop, force, wait_until, report: any. hold: a step, a handler, or a thread that has a
 //           hold. end: the worker that has the process.
-// Progress. spawn: that of init, and now and then a mutex. request_stop, force: a walk over all places. end: that of
-//           close.
-// Errors.   Without memory a spawn answers `failed`, and report throws std::bad_alloc. The rest needs none.
+// Progress. spawn: that of init, and sometimes a mutex. request_stop, force: a walk over all places. end: that of the
+//           process's close.
+// Errors.   Without memory a spawn returns `failed`, and report throws std::bad_alloc. All other calls need none.
 //
 // Invariants
-//   I1  two_doors counts a process from before its place is open until it is destroyed: so the crew that a wake finds
-//       is there. It also counts an offloaded call until that is completed.
+//   I1  two_doors counts a process from before its place is opened until it is destroyed. So while an event can wake a
+//       process, its crew lives. It also counts an offloaded call until that is completed.
 //
 // Synchronisation
 //   S1  spawn: open the place, light fence, load phase_; request_stop: store phase_, heavy fence, look at every place.
-//       Store buffering: a process that the walk misses is cancelled by its spawner.
-//   two_doors S1, then front_end S1: the thread that waited for the end sees what any process did.
-//   S2  The stop does its last with the mutex held (front_end I2), and a thread that waits for the end takes the mutex
-//       after that. So the thread that ended the crew touches nothing any more, and all of it may go.
+//       Store buffering: if the walk misses the process, its spawner sees the phase and cancels it.
+//   two_doors S1, then front_end S1: a thread that has waited for the end sees everything that any process did.
+//   S2  The last step of the stop holds the mutex (front_end I2), and a thread that waits for the end takes the mutex
+//       after that. So when the wait returns, the thread that ended the crew touches nothing any more, and the
+//       scheduler may be destroyed.
 //
 // Checked by model_check/schedulers/processes: processes_check, processes_gone_check.
 #pragma once
@@ -46,7 +47,7 @@ public:
     using typename base::place;
     using typename base::worker_type;
 
-    // Runs init on the calling thread. If the answer is true the process exists and its first step is queued.
+    // Runs init on the calling thread. If the answer is true, the process exists and its first step is queued.
     spawn_answer spawn(std::unique_ptr<process_type> body, std::string_view method = {}, payload input = {}) {
         return spawn_by(base::current(), std::move(body), method, std::move(input), {});
     }
@@ -55,24 +56,25 @@ public:
         return spawn(std::make_unique<Process>(std::forward<Args>(args)...), method, std::move(input));
     }
 
-    // Any thread, also in a step; returns at once. Refuses spawns from outside from then on, and tells every process to
-    // end. Precondition: destruction has not begun; all may have ended before this returns.
+    // Any thread, also in a step; returns at once. Refuses all later spawns from outside, and asks every process to
+    // end. Precondition: destruction has not begun. All processes may have ended before this returns.
     void request_stop() {
         raise_phase(base::cancelling);
         close_the_door();
         wake_all_processes();
     }
-    // Refuses spawns from outside, and tells nobody.
+    // Refuses all later spawns from outside. No process is told.
     void close_the_door() {
         if (doors_.close(all_shares())) end_crew();
     }
-    // After request_stop: from now on a process that comes to a worker ends without a step, and spawns nothing more.
+    // Call it after request_stop. Every process then ends without a further step when a worker comes to it, and spawns
+    // nothing more.
     void force() {
         raise_phase(base::forcing);
         wake_all_processes();
     }
     bool over() const { return base::stopping(); }
-    // Waits until it is over, or the deadline. Needs no memory.
+    // Waits until all has ended, or until the deadline. True if all has ended. Needs no memory.
     bool wait_until(std::int64_t deadline_ns) {
         typename Sync::template scoped<waiting> me;
         bool listed = false;
@@ -92,7 +94,7 @@ public:
         return over();
     }
     process_stop_report report() {
-        const bool ended = over();  // before the books: then they are complete
+        const bool ended = over();  // read before the books: if true, these are complete
         process_stop_report r = books_.report();
         r.over = ended;
         if (r.over) return r;
@@ -104,8 +106,8 @@ public:
         return r;
     }
 
-    // For a call that a process has begun and another thread completes: the end waits until that thread lets go.
-    // Precondition of hold: a step or a handler runs, or a hold is kept.
+    // For a call of a process that another thread completes: the end of the scheduler waits until that thread lets go.
+    // Precondition of hold: a step or a handler runs, or another hold is kept.
     void hold(held_call<Sync>& c) {
         doors_.enter_inside();
         books_.held(c);
@@ -117,7 +119,7 @@ public:
 
 protected:
     using typename base::blocks;
-    // Whether the events that a process leaves unread were in the batch of a step.
+    // Whether the unread events of a process were in the batch of a step.
     enum class unread_by : std::uint8_t { a_step, none };
     using base::at_phase;
     using base::base;
@@ -129,7 +131,7 @@ protected:
                           payload&& input, pid parent, bool watched = false) {
         if (body == nullptr) return {{}, spawn_error::no_process};
         if (here != nullptr)
-            doors_.enter_inside(here->sources().living());  // the process that runs there lives
+            doors_.enter_inside(here->sources().living());  // its step runs, so it counts as living work
         else if (!doors_.enter())
             return {{}, spawn_error::stopping};
         place* p = nullptr;
@@ -150,7 +152,8 @@ protected:
         p->word.open(p->generation);
         told.id = p->id();
         try {
-            // Until it is queued its place is this thread's alone. A later watch may find that the child has ended.
+            // Until the process is queued, its place belongs to this thread alone. A later watch could find that the
+            // child has ended.
             if (watched) p->more().watchers.push_back(parent);
             basic_process_context<Sync> context{base::core(), told.id, parent};
             const init_answer said = p->body->init(context, method, std::move(input));
@@ -162,7 +165,7 @@ protected:
             told.thrown = std::current_exception();
         }
         if (!told) {
-            if (p->has_more()) p->more().watchers.clear();  // the answer tells it
+            if (p->has_more()) p->more().watchers.clear();  // the spawn's answer tells the parent
             p->body.reset();
             (void)close_mailbox(*p, here, process_end::refused);
             p->empty();
@@ -174,7 +177,7 @@ protected:
         books_.spawned();
         Sync::fence_light();  // S1
         if (!at_phase(base::running)) [[unlikely]]
-            (void)p->word.cancel(p->generation);  // it is ready: no other thread queues it
+            (void)p->word.cancel(p->generation);  // never woke: it is ready, so this thread queues it
         base::queue(*p, here);
         return told;
     }
@@ -184,13 +187,14 @@ protected:
         const pid id = p.id();
         std::uint64_t lost = 0;
         if (p.suspended) base::resume(p);
-        w.sources().in_step(id);  // a close that does not return is named, too
+        w.sources().in_step(id);  // so that a close that does not return is named, too
         p.body->close();
         p.body.reset();
         w.sources().in_step({});
         if (p.has_more()) lost += p.more().undelivered;
         const auto bury = [&](event_list<Sync>&& events, bool of_a_step) {
-            if (p.is_bounded()) events.each([&](event& e) { let_sender_go(&w, id, e); });
+            // A handler of dead letters that sends again until there is room ends. A step's have given theirs back.
+            if (p.is_bounded() && !of_a_step) base::mail_taken(w, p, events);
             lost += books_.bury(id, dead_letter::ended, std::move(events), of_a_step);
         };
         if (p.has_more()) bury(std::move(p.more().kept), false);
@@ -202,10 +206,10 @@ protected:
         leave(&w);
     }
 
-    // Nothing lives, and nothing ever will. The workers end, and the threads that wait for it.
+    // No process lives, and none can be spawned any more. Ends the workers, and the waits of threads for the end.
     void end_crew() { base::stop_crews(stop_mode::drain, base::crew_, waiting_); }
 
-    // How many processes live: a hint.
+    // The number of living processes: a hint.
     std::uint64_t living() const { return doors_.living(all_shares()); }
 
 private:
@@ -214,7 +218,7 @@ private:
         parker told;
         typename Sync::template cell<waiting*> before{nullptr}, behind{nullptr};
     };
-    // All of them; the mutex guards the list. The stop wakes them as it wakes the workers.
+    // All waiting threads; the mutex guards the list. The stop wakes them together with the workers.
     struct waiting_threads {
         linked_list<waiting> all;
         static void close() {}
@@ -234,9 +238,9 @@ private:
     void leave(worker_type* here) {
         if (here != nullptr ? doors_.leave(here->sources().living()) : doors_.leave()) end_crew();
     }
-    // Closes the mailbox, buries the messages in it, and tells the end to the processes that wait for it, for an
-    // answer or for room. Runs after close and destructor, so that they find closed what the process held. Returns
-    // the number of messages that were left.
+    // Closes the mailbox, buries the messages in it, and reports the end to processes that wait for it, for an answer
+    // or for room. It runs after close and destructor, so that a process that hears of the end finds released what this
+    // one held. Returns the number of messages that were left.
     std::uint64_t close_mailbox(place& p, worker_type* here, process_end how,
                                 event_list<Sync>&& unsorted = {}) noexcept {
         const pid id = p.id();
@@ -246,7 +250,7 @@ private:
         };
         event_list<Sync> left, looks;
         unsorted.append(event_list<Sync>(p.word.finish(p.generation).newest, [](event_type) {}));
-        // Nothing is noted any more. The node of a watch or a link is that of its answer.
+        // Requests and watches are answered at once. The answer to a watch or a link reuses that event's node.
         while (node* n = unsorted.pop()) {
             const event_type type = n->what.type;
             const pid by{n->what.tag};
@@ -276,7 +280,7 @@ private:
         }
         return books_.bury(id, dead_letter::ended, std::move(left), false);
     }
-    // The end of one that it is linked to ends a process, also when it blocks.
+    // A linked_end also ends a process that blocks.
     void tell_end(worker_type* here, pid to, node* n) noexcept {
         place* const p = base::find(to);
         if (p == nullptr) return blocks::release(n);
@@ -295,7 +299,7 @@ private:
         base::table_.each([this, here](place& p) { (void)base::queued(p.word.cancel_any(), p, here); });
     }
     two_doors<Sync> doors_;
-    waiting_threads waiting_;  // for the end
+    waiting_threads waiting_;  // threads that wait for the end
 };
 
 }  // namespace apiary

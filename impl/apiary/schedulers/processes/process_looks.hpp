@@ -1,14 +1,14 @@
-// process_looks: what a person sees of a running scheduler: one process (look), and steps that do not return
+// process_looks: shows a person what a running scheduler does: one process (look), and steps that do not return
 // (stalled). A layer of process_core.
 //
-// When to use it. As the base of process_lives. When not: elsewhere; process_core.hpp says how the layers stand.
+// When to use it. As the base of process_lives; process_core.hpp has the order of the layers. When not: elsewhere.
 //
 // Threads.  look: any; in a step only with wait_ns 0. stalled: any but a worker, since it waits. show: the worker
 //           that has the process.
 // Errors.   Without memory look and stalled throw std::bad_alloc.
 //
-// Synchronisation: the question's parker. The worker writes the view, then unparks; the asker reads the view if it was
-//           unparked, and not if its time was over.
+// Synchronisation: the question's parker. The worker writes the view, then unparks the asker. The asker reads the view
+// only if it was unparked, and not after a timeout.
 // Tested by processes_links_test.cpp.
 #pragma once
 
@@ -32,8 +32,8 @@ public:
     using typename base::node;
     using typename base::place;
 
-    // What a process is doing. Its state at once; the rest when a worker comes to it, for which the caller waits up to
-    // `wait_ns` (process_view.hpp).
+    // Shows a process. Its state is known at once; the caller waits up to `wait_ns` for the rest, which a worker fills
+    // in when it comes to the process (process_view.hpp).
     process_view look(pid which, std::int64_t wait_ns = 10'000'000) {
         process_view at_once;
         place* const p = base::find(which);
@@ -49,7 +49,8 @@ public:
         const bool told = question->asker.park_until(until);
         return told ? question->view : at_once;
     }
-    // The steps that run now, and still do after `ns`. The caller waits so long, unless all ends sooner; not in a step.
+    // The steps that run now and still run after `ns`. The caller sleeps meanwhile, unless all ends sooner. Not in a
+    // step.
     std::vector<stalled_step> stalled(std::int64_t ns) {
         const auto before = running_steps();
         for (std::int64_t left = ns; left > 0 && !base::stopping(); left -= 10'000'000)
@@ -66,8 +67,8 @@ protected:
     using typename base::blocks;
     using base::base;
 
-    // Answers those that asked by look(). `events`: what has come and no step has seen. Without memory for the answer,
-    // the asker is told as if no worker had come to the process.
+    // Answers those that asked by look(). `events`: events that have come and that no step has seen. Without memory for
+    // the answer the asker gets the same view as if no worker had come in time.
     void show(place& p, event_list<Sync>& looks, const event_list<Sync>& events) noexcept {
         while (node* n = looks.pop()) {
             const auto question = *n->what.data.template get<process_question_ptr<Sync>>();
@@ -80,7 +81,7 @@ protected:
             } catch (const std::bad_alloc&) {
                 question->view = std::move(at_once);
             }
-            question->asker.unpark();  // the token has the view with it
+            question->asker.unpark();  // the token publishes the view
         }
     }
 
@@ -89,7 +90,7 @@ private:
         pid id;
         std::uint64_t runs;
     };
-    // For each worker: the process whose step it runs, if any.
+    // For each worker, the process whose step it runs, if it runs one.
     std::vector<sample> running_steps() {
         std::vector<sample> all;
         for (unsigned i = 0; i != base::crew().table().size(); ++i) {

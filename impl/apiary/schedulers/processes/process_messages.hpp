@@ -1,15 +1,16 @@
 // process_messages: sends and requests, and mailboxes that have a bound. A layer of process_core.
 //
-// When to use it. As the base of process_looks. When not: elsewhere; process_core.hpp says how the layers stand.
+// When to use it. As the base of process_looks; process_core.hpp has the order of the layers. When not: elsewhere.
 //
-// A mailbox with a bound (mailbox_bound.hpp). A send takes room before it pushes. Where there is none, and the policy
-// is to suspend the sender, the message is taken in beyond the bound, one for each sender, and names the sender that
-// waits for it. When the receiver takes the message to a step, or buries it, its worker lets that sender go. So there
-// is no list of those that wait, and no sender can be forgotten unless its message is (I1).
+// Mailboxes with a bound (mailbox_bound.hpp). A send takes room before it pushes. If there is no room and the policy
+// suspends senders, the mailbox takes the message beyond its bound, at most one for each sender, and the message names
+// the sender that waits for it. When a step of the receiver gets the message, or it is buried, the receiver's worker
+// lets that sender go. So there is no list of waiting senders, and a sender can be forgotten only together with its
+// message (I1).
 //
-// A circle. A bounded process that waits for a full mailbox says for whose (rest::waits_for, by circles_mutex_). The
-// last one of a circle finds itself on that way, is refused, and the circle is named. Only bounded processes can be
-// in one.
+// Circles. A bounded process that waits for room in a full mailbox notes whose mailbox it is (rest::waits_for, guarded
+// by circles_mutex_). The process that would close a circle follows these notes, finds itself, and is refused; the
+// circle is reported. Only bounded processes can be in a circle.
 //
 // Threads.  send, send_from, bury: any. The rest: the worker that runs the process.
 // Progress. A send is lock-free, except for the allocation of an event; a send to a full mailbox waits or takes a
@@ -17,7 +18,7 @@
 // Errors.   Without memory a send throws std::bad_alloc, and nothing has changed.
 //
 // Invariants
-//   I1  Every message that was accepted is taken by a step, or is a dead letter.
+//   I1  Every accepted message is taken by a step or becomes a dead letter.
 //
 // Synchronisation: the circles are guarded by their mutex. A push publishes an event by process_word S1.
 // Checked by model_check/schedulers/processes: processes_mail_check, processes_full_check.
@@ -34,7 +35,7 @@
 
 namespace apiary {
 
-// A thread that sleeps until its message is taken. The message names it in place of the sender.
+// A thread that sleeps until its message is taken. The message points to it instead of naming a sender.
 template <class Sync>
 struct sender_outside {
     explicit sender_outside(pid s) : sender(s) {}
@@ -51,20 +52,21 @@ public:
     using typename base::place;
     using typename base::worker_type;
 
-    // Refused, a payload that was given is still there. If the mailbox is full and its policy suspends the sender, the
-    // thread blocks; but a worker of this scheduler is refused: there the step's output sends.
+    // If the send is refused, a payload that was passed still has its value. If the mailbox is full and its policy
+    // suspends the sender, the calling thread blocks; a worker of this scheduler is refused instead, since its steps
+    // send by their output.
     template <class T>
     send_answer send(pid to, T&& data) {
         return send_by(base::current(), nullptr, {}, to, std::forward<T>(data));
     }
-    // As send, for a message that a relay brings in. `from` is the sender as this scheduler names it: an answer to it
-    // goes through this scheduler's relay. Not checked.
+    // As send, for a message that a relay brings in. `from` names the sender as this scheduler knows it: answers to it
+    // go through this scheduler's relay. It is not validated.
     template <class T>
     send_answer send_from(pid from, pid to, T&& data) {
         return send_by(base::current(), nullptr, from, to, std::forward<T>(data));
     }
-    // For a process that keeps events which it has taken out of its batches: its close gives the rest back here. Each
-    // is a dead letter, as if it had not been taken, and is in the report.
+    // For a process that keeps events which it has taken out of its batches: its close passes those that are left to
+    // this. Each is a dead letter, as if it had never been taken, and is in the report.
     void bury(pid self, event&& e) {
         event letter = std::move(e);
         if (!letter.is_mail() && letter.type != event_type::ended) return;
@@ -87,15 +89,17 @@ protected:
         if (to.node() != 0) [[unlikely]]
             return type == event_type::message ? relay(sender, to, std::forward<T>(data)) : send_answer::no_such_process;
         place* const p = base::table_.find(to.place());
-        if (p != nullptr) p->word.asks_to_push();
-        if (p == nullptr || !p->word.looks_alive(to.generation())) return base::refusal(p, to);
+        if (p == nullptr) return send_answer::no_such_process;
+        // Make the event first: meanwhile other senders would take the place's line away again (impl/DECISIONS.md,
+        // D239).
         node* const n = blocks::make(type, sender.value, yield_error::none, std::forward<T>(data));
         n->what.call = call;
+        p->word.asks_to_push();
         send_answer a = send_answer::accepted;
         if (p->is_bounded()) [[unlikely]] {
             try {
                 a = send_bounded(here, from, *p, to, n);
-            } catch (...) {  // no memory for its place's rest; or the listener of full circles
+            } catch (...) {  // no memory for the sender's rest, or an exception of on_full_circle
                 if constexpr (std::is_same_v<T, payload>) data = std::move(n->what.data);
                 blocks::release(n);
                 throw;
@@ -125,14 +129,14 @@ protected:
         return a;
     }
 
-    // The message that `p` waited for has been taken, or `p` no longer waits for it.
+    // The message that suspended `p` has been taken, or `p` no longer waits for it.
     void resume(place& p) {
         p.suspended = false;
         if (!p.is_bounded()) return;
         const typename Sync::lock held(circles_mutex_);
         p.more().waits_for.write({});
     }
-    // Of a bounded process, for events that its step gets.
+    // For a bounded process: accounts for the events that its step is about to get.
     void mail_taken(worker_type& here, place& p, event_list<Sync>& events) {
         std::uint64_t n = 0;
         bool waited_for = false;
@@ -157,7 +161,7 @@ protected:
         if (p == nullptr || !p->word.looks_alive(e.from().generation())) return;
         (void)base::push(here, *p, e.from().generation(), base::make_promised(event_type::room, receiver), true);
     }
-    // A receiver of that policy drops the oldest messages beyond its bound.
+    // With drop_oldest: drops the oldest messages beyond the bound.
     void drop_oldest(worker_type& here, place& p, event_list<Sync>& events) {
         const mailbox_limit limit = p.more().bound.limit();
         if (limit.then != when_full::drop_oldest) return;
@@ -176,30 +180,33 @@ protected:
         base::no_answers(&here, p, dropped);
         bury_of_a_step(p, dead_letter::dropped, std::move(dropped));
     }
-    // While the process goes on. The report of a stop has what was lost since it began.
+    // The process goes on. Letters that are lost after a stop has begun are in the report.
     void bury_of_a_step(place& p, dead_letter why, event_list<Sync>&& events) {
         const std::uint64_t letters = books_.bury(p.id(), why, std::move(events), true);
         if (letters != 0 && !base::at_phase(base::running)) note_undelivered(p, letters);
     }
 
 private:
-    // Refused, and when it throws, the node is the caller's.
+    // If it refuses or throws, the node still belongs to the caller.
     send_answer send_bounded(worker_type* here, place* from, place& p, pid to, node* n) {
         auto& bound = p.more().bound;
         when_full then{};
         const bound_answer found = bound.take(to.generation(), then);
         if (found == bound_answer::gone) return send_answer::no_such_process;
         if (found == bound_answer::full) {
+            // Nobody gives back the room of an ended process. Relaxed is enough: a load of the word that happens after
+            // the change to its end reads that change or a later one.
+            if (!p.word.looks_alive(to.generation())) return base::refusal(&p, to);
             Sync::reach("process_core.full");
             return then == when_full::suspend_sender ? send_to_full(here, from, p, to, n) : send_answer::full;
         }
-        // A receiver that drops its oldest is called out of a block to do so.
+        // With drop_oldest, a receiver that blocks is woken so that it can drop messages.
         const bool calls = then == when_full::drop_oldest && bound.count(to.generation()) > bound.limit().most;
         const send_answer a = queued(p.word.push(to.generation(), n, calls), p, here);
         if (a != send_answer::accepted) bound.give_back(to.generation(), 1);
         return a;
     }
-    // Beyond the bound, and its sender waits.
+    // Pushes beyond the bound; the sender then waits.
     [[gnu::noinline]] send_answer send_to_full(worker_type* here, place* from, place& p, pid to, node* n) {
         const auto push_beyond = [&] {
             auto& bound = p.more().bound;
@@ -223,15 +230,15 @@ private:
         if (a == send_answer::accepted) me.taken.wait();
         return a;
     }
-    // False: an earlier send of this step has suspended it already, or it would wait for itself.
+    // False: an earlier send of this step has suspended the process already, or its wait would close a circle.
     bool suspend(place& from, pid by) {
         if (from.suspended) return false;
         if (from.is_bounded()) {
             std::vector<pid> circle;
             {
                 const typename Sync::lock held(circles_mutex_);
-                // No process on the way can end and give its place on before it has said, by this mutex, that it waits
-                // no more.
+                // A process on this way cannot end and leave its place to another meanwhile: it would first have to
+                // note, under this mutex, that it no longer waits.
                 for (pid at = by; at && at != from.id();) {
                     circle.push_back(at);
                     place* const p = find(at);
@@ -253,15 +260,16 @@ private:
         from.suspended = true;
         return true;
     }
-    // Before the sender's worker comes to it: what the receiver sends to it meanwhile closes no circle.
+    // Called before the sender's worker comes to the sender, so that a message of the receiver to it closes no circle
+    // meanwhile.
     void waits_no_more(pid sender, pid receiver) {
         place* const p = find(sender);
         const typename Sync::lock held(circles_mutex_);
-        // Under the mutex: a process that lives and waits is no later process of that place.
+        // With the mutex held, a sender that lives and waits cannot be a later process of that place.
         if (p == nullptr || !p->word.looks_alive(sender.generation()) || !p->is_bounded()) return;
         if (p->more().waits_for.read() == receiver) p->more().waits_for.write({});
     }
-    // Without memory for the entry of that process only the sum of the report has them.
+    // Without memory for the process's own entry, only the sum in the report counts them.
     void note_undelivered(place& p, std::uint64_t letters) noexcept {
         try {
             p.more().undelivered += letters;

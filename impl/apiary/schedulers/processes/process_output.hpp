@@ -1,6 +1,7 @@
-// process_output: what a step says: what it sends, starts and calls for, and what its process waits for afterwards.
+// process_output: what a step does to the outside: it sends, starts and calls, and says what its process waits for
+// next.
 //
-// When to use it. In step(): it is the second argument. When not: outside of a step; there the scheduler itself sends.
+// When to use it. In step(), as its second argument. When not: outside of a step; use the scheduler's own functions.
 //
 // Threads.  The worker that runs the step, until the step returns.
 // Progress. send, request, answer, watch, link: lock-free, except for the allocation of an event, and for what a full
@@ -33,17 +34,17 @@ public:
     pid self() const { return self_; }
     core& scheduler() const { return core_; }
 
-    // Sends at once; the answer tells what became of it. Refused, a payload that was given is still there. What a
-    // process sends to itself comes in a later step, and others run first, as after again(): so a long loop is cut
-    // into steps.
+    // Sends at once, and returns whether the message was accepted. If it is refused, a payload that was passed still
+    // has its value. A message to the process itself comes in a later step, and others run first, as after again(): use
+    // this to cut a long loop into steps.
     template <class T>
     send_answer send(pid to, T&& data) {
         const send_answer said = core_.send_by(&worker_, &place_, self_, to, std::forward<T>(data));
         if (to == self_ && said == send_answer::accepted) sent_to_itself_ = true;
         return said;
     }
-    // A message that its receiver answers by answer(). The answer, or the word that there will be none, comes as the
-    // end of a call of that tag (below). Refused, nothing comes.
+    // Sends a message that the receiver answers by answer(). The answer, or the notice that there will be none, comes
+    // as the end of a call with that tag (see call). If the request is refused, nothing comes.
     template <class T>
     send_answer request(pid to, std::uint32_t tag, T&& data) {
         if (!place_.called_for(tag)) {
@@ -52,20 +53,21 @@ public:
         }
         return core_.request_by(worker_, place_, to, tag, std::forward<T>(data));
     }
-    // To a request's reply(). The first answer counts.
+    // Answers a request; pass its reply(). The first answer counts.
     template <class T = payload>
     send_answer answer(reply_to what, T&& data = {}) {
-        // Paid after the answer: if that throws, the request is still owed.
+        // The debt is cleared after the answer, so if the answer throws, the request is still owed.
         const send_answer a = core_.complete_by(&worker_, what.to, what.tag, std::forward<T>(data), yield_error::none);
         (void)place_.pay(what);
         return a;
     }
-    // An event of type `ended` tells once how that process ends. Not accepted: it has ended, and nothing is told.
+    // An event of type `ended` will tell once how that process ends. If this is refused, the process has ended already,
+    // and no event comes.
     send_answer watch(pid which) { return core_.tell(&worker_, self_, which, event_type::watch); }
-    // Takes all watches of that process back. An end that was on its way may still be told.
+    // Takes back all watches of that process. An `ended` that is already on its way may still come.
     send_answer unwatch(pid which) { return core_.tell(&worker_, self_, which, event_type::unwatch); }
-    // If one of the two ends otherwise than by finish, the other ends with it. Not accepted: it has ended, and nothing
-    // happens.
+    // If either process ends otherwise than by finish, the other one ends with it. If this is refused, that process has
+    // ended already, and there is no link.
     send_answer link(pid which) {
         auto& links = place_.more().links;
         if (which == self_ || links.find(which) != nullptr) return send_answer::accepted;
@@ -80,7 +82,7 @@ public:
         if (a != send_answer::accepted) (void)links.erase(which);
         return a;
     }
-    // From here on the end of that process does not end this one.
+    // From now on the end of that process does not end this one.
     send_answer unlink(pid which) {
         const auto* const link = place_.has_more() ? place_.more().links.find(which) : nullptr;
         if (link == nullptr) return send_answer::no_such_process;
@@ -88,38 +90,38 @@ public:
         (void)place_.more().links.erase(which);
         return a;
     }
-    // Starts a child. Its init runs on this thread; its first step comes soon, perhaps on another worker.
+    // Starts a child. Its init runs on this thread; its first step follows soon, perhaps on another worker.
     spawn_answer spawn(std::unique_ptr<basic_process<Sync>> child, std::string_view method = {}, payload input = {}) {
         return core_.spawn_by(&worker_, std::move(child), method, std::move(input), self_);
     }
-    // As spawn, and this process watches the child from before its first step: however soon it ends, that is told.
-    // Refused, nothing is told.
+    // As spawn; besides, this process watches the child from before its first step, so even an early end is told. If
+    // the spawn is refused, no event comes.
     spawn_answer spawn_watched(std::unique_ptr<basic_process<Sync>> child, std::string_view method = {},
                                payload input = {}) {
         return core_.spawn_by(&worker_, std::move(child), method, std::move(input), self_, true);
     }
 
-    // After the step the command goes to the handler of that id, and an event with this tag tells its end. If another
-    // call of this process that is not over has the tag, the process ends, with process_end::misused. The tag is all
-    // that tells calls apart: where a completion or an answer may come twice, a process uses no tag again.
+    // Gives a command to the handler of that id, after the step. An event with this tag tells its end. If another call
+    // of this process with the same tag is still open, the process ends, with process_end::misused. Only the tag tells
+    // calls apart: if a completion or an answer may come twice, do not use a tag again.
     void call(std::uint32_t id, std::uint64_t tag, payload arguments = {}) {
         worker_.sources().commands().push_back({self_, tag, id, std::move(arguments)});
     }
-    // An event of that tag tells when `ns` are over, and not sooner. Negative counts as 0.
+    // An event with that tag comes when `ns` nanoseconds are over, never sooner. A negative time counts as 0.
     void sleep(std::int64_t ns, std::uint64_t tag) {
         const std::int64_t now = core_.now_ns();
         const std::int64_t deadline = ns < INT64_MAX - 1 - now ? now + std::max<std::int64_t>(ns, 0) : INT64_MAX - 1;
         call(core::sleep_command, tag, payload(deadline));
     }
 
-    // Waits for any event.
+    // The process then waits for any event.
     void wait() { waits_ = process_state::idle; }
-    // Waits for the end of something called for, or a cancel; messages are kept until then. A process that blocks and
-    // has called for nothing ends, with process_end::misused.
+    // The process then waits for the end of something that it has called for, or for a cancel; messages are kept until
+    // then. A process that blocks and has no open call ends, with process_end::misused.
     void block() { waits_ = process_state::blocked; }
-    // Waits for nothing: what is ready on this worker runs first.
+    // The process waits for nothing: it runs again after the processes that are ready on this worker.
     void again() { waits_ = process_state::ready; }
-    // Ends; close follows.
+    // The process ends; close follows.
     void finish() { finished_ = true; }
 
 private:

@@ -1,12 +1,12 @@
-// process_place: one place of the table. It has the job that workers run, the word, the process itself, and the calls
-// that the process waits for. 64 bytes; an idle process has nothing else here.
+// process_place: one place of the table: the job that workers run, the word, the process itself, and the calls that the
+// process waits for. An idle process needs no more than these 64 bytes here.
 //
 // When to use it. In process_core. When not: elsewhere.
 // Threads. word: any. index, is_bounded: any, once the place was found. more().bound: any, after is_bounded.
 //          more().waits_for: any, with the core's circles_mutex_. The rest: the holder of the word.
 // Synchronisation
-//   S1  set_bound: store bounded_ (release) -> is_bounded: load (acquire): the bound, and the memory that has it. A
-//       sender may have guessed the pid, and so have nothing else from the thread that spawned.
+//   S1  set_bound: store bounded_ (release) -> is_bounded: load (acquire): publishes the bound and the memory that has
+//       it. A sender may have guessed the pid, so that nothing else orders it after the spawning thread.
 // Tested by process_parts_test.cpp, and as part of the scheduler.
 #pragma once
 
@@ -30,8 +30,8 @@ struct process_limits {
     static constexpr unsigned generation_bits = Sync::checked ? 2 : 16;
 };
 
-// The tags that a process has called for. One lies inside, since most processes call for one thing at a time; the set
-// that `more` returns has the others.
+// The tags of open calls. One is stored here, because most processes have one call at a time; the others are in the set
+// that `more` returns.
 class pending_calls {
 public:
     using tags = growing_set<std::uint64_t>;
@@ -43,7 +43,7 @@ public:
         visit(first_);
         if (count_ > 1) more().each(visit);
     }
-    // False: the tag is in use.
+    // False: an open call has this tag.
     template <class More>
     [[nodiscard]] bool add(std::uint64_t tag, More more) {
         if (count_ == 0) {
@@ -56,7 +56,7 @@ public:
         ++count_;
         return true;
     }
-    // False: no call has that tag; it has ended before, or never began.
+    // False: no open call has that tag.
     template <class More>
     [[nodiscard]] bool end(std::uint64_t tag, More more) {
         if (count_ == 0) return false;
@@ -73,18 +73,19 @@ public:
     }
 
 private:
-    std::uint64_t first_ = 0;  // when count_ is not 0
+    std::uint64_t first_ = 0;  // valid if count_ is not 0
     std::uint32_t count_ = 0;
 };
 
-// The links of a process, as it knows them. Either of the two may make a link, or both at a time; each gives its link
-// a name. An unlink takes back all that its sender has made, and names the other's link that it has seen. So a link
-// that the other makes meanwhile stays, at both ends (links_that_cross).
+// The links of one process, as it sees them. Either process may make a link, or both at the same time; each gives a
+// name to the link that it makes. An unlink takes back all links that its sender has made, and names the newest link of
+// the other process that the sender knows. So a link that the other makes meanwhile stays, on both sides
+// (links_that_cross).
 class process_links {
 public:
     struct link {
         pid whom;
-        mutable std::uint32_t mine = 0, theirs = 0;  // their names; 0: there is none
+        mutable std::uint32_t mine = 0, theirs = 0;  // the names; 0: that side has made no link
     };
 
     template <class Visit>
@@ -92,7 +93,7 @@ public:
         all_.each(visit);
     }
     const link* find(pid whom) const { return all_.find({whom}); }
-    // Returns its name. Precondition: there is none.
+    // Makes a link and returns its name. Precondition: there is no link to that process.
     std::uint32_t make(pid whom) {
         if (++last_name_ == 0) ++last_name_;
         all_.add({whom, last_name_, 0});
@@ -105,7 +106,8 @@ public:
         else
             all_.add({by, 0, name});
     }
-    // The other process takes all back, but a link of this one that it has not seen.
+    // The other process takes its links back, and this one's, unless this one has made a link that the other does not
+    // know.
     void taken_back(pid by, std::uint32_t seen) {
         const link* const l = find(by);
         if (l == nullptr) return;
@@ -140,7 +142,7 @@ struct alignas(64) process_place : job<Sync> {
         bool operator()(const asked& a, const asked& b) const { return a.tag == b.tag; }
     };
     struct by_request {
-        // Both count up from small numbers.
+        // Both fields count up from small numbers, so mix them.
         std::size_t operator()(const reply_to& r) const { return r.to.value * 0x9E37'79B9'7F4A'7C15 + r.tag; }
     };
     // State that few processes have.
@@ -148,19 +150,19 @@ struct alignas(64) process_place : job<Sync> {
         pending_calls::tags tags;
         std::vector<pid> watchers;
         process_links links;
-        growing_set<reply_to, by_request> owed;   // requests that it has received, and not answered
-        growing_set<asked, by_tag, by_tag> asks;  // requests of its own
-        event_list<Sync> kept;                    // events that wait for the end of a block
+        growing_set<reply_to, by_request> owed;   // requests that it has received and not answered
+        growing_set<asked, by_tag, by_tag> asks;  // requests that it has sent and whose answer it waits for
+        event_list<Sync> kept;                    // events kept until a block ends
         mailbox_bound<Sync, process_limits<Sync>::generation_bits> bound;
-        bool was_bounded = false;       // then it stays with its place: a sender that comes late may be looking at it
-        pid suspended_by;               // whose mailbox was full
-        std::uint64_t undelivered = 0;  // for the report: messages that were buried before its end
-        // The same as suspended_by, of a bounded process, for those that look for circles. By the core's
+        bool was_bounded = false;       // keeps `rest` with the place, because a late sender may look at it
+        pid suspended_by;               // the process whose mailbox was full
+        std::uint64_t undelivered = 0;  // for the report: messages that were buried while the process went on
+        // As suspended_by, for a bounded process; read by those that look for circles. Guarded by the core's
         // circles_mutex_.
         typename Sync::template cell<pid> waits_for{pid{}};
 
         void clear() {
-            tags = decltype(tags)();  // not clear(): that keeps the memory
+            tags = decltype(tags)();  // clear() would keep the memory
             watchers = std::vector<pid>();
             links = process_links();
             owed = decltype(owed)();
@@ -175,9 +177,9 @@ struct alignas(64) process_place : job<Sync> {
     }
     bool has_more() const { return more_ != nullptr; }
     pid id() const { return pid::of(index, generation); }
-    // For senders. True: more().bound is there, and names the generation that it is for.
+    // For senders. True: more().bound is set, and says for which generation.
     bool is_bounded() const { return bounded_.load(std::memory_order_acquire) != 0; }  // S1
-    // Before the process is queued.
+    // Call it before the process is queued.
     void set_bound(mailbox_limit l) {
         more().was_bounded = true;
         more().bound.open(generation, l);
@@ -192,10 +194,9 @@ struct alignas(64) process_place : job<Sync> {
         if (has_more()) (void)more().asks.erase({tag, {}});
         return true;
     }
-    // Takes the events that are not for the process out of `events`: kills, watches, completions that were not called
-    // for or are not the first. Calls `late()` for each such completion; `lives(pid)` says whether a watcher lives.
-    // Without memory to note a request, a watch or a link it stops there, and `unsorted` has that event and all after
-    // it.
+    // Takes out of `events` all that are not for the step: kills, watches, completions without an open call. Calls
+    // `late()` for each such completion. `lives(pid)` says whether a watcher lives. If there is no memory to note a
+    // request, a watch or a link, it stops there: `unsorted` then has that event and all after it.
     struct arrived {
         bool completed = false, killed = false, linked = false, room = false;
         event_list<Sync> looks;
@@ -229,16 +230,16 @@ struct alignas(64) process_place : job<Sync> {
         events = std::move(for_it);
         return what;
     }
-    // Forgets a watch or a link, if the event takes one back.
+    // Forgets a watch or a link if the event takes one back.
     void take_back(const event& e) {
         if (!has_more()) return;
         if (e.type == event_type::unwatch) std::erase(more().watchers, pid{e.tag});
         if (e.type == event_type::unlink) more().links.taken_back(pid{e.tag}, e.call);
     }
-    // A request is answered, or never will be. False: that was known before.
+    // A request has been answered, or never will be. False: it was not owed any more.
     bool pay(reply_to r) { return has_more() && more().owed.erase(r); }
 
-    // Makes the place ready for its next process. Precondition: the last one is destroyed.
+    // Makes the place ready for its next process. Precondition: the former process has been destroyed.
     void empty() {
         bounded_.store(0, std::memory_order_relaxed);
         if (has_more() && more().was_bounded)
@@ -254,7 +255,7 @@ struct alignas(64) process_place : job<Sync> {
     word_type word;
     std::uint32_t index = 0;
     std::uint16_t generation = 0;
-    process_state waits : 4 = process_state::ready;  // what the last step said; ready: it wants to run
+    process_state waits : 4 = process_state::ready;  // what the process waits for, by its last step; ready: for nothing
     bool cancel_told : 1 = false;
     bool suspended : 1 = false;  // by more().suspended_by: it waits for room there, and then for what `waits` says
     bool completed_meanwhile : 1 = false;  // a call ended while it was suspended
@@ -262,7 +263,7 @@ struct alignas(64) process_place : job<Sync> {
 private:
     typename Sync::template atomic<std::uint8_t> bounded_{0};
 
-    // The tag may be another request's by now, if the answer to this one came from elsewhere.
+    // If the answer to this request came from elsewhere, its tag may belong to another request by now.
     void ends_as_unanswered(event& e) {
         if (!has_more()) return;
         const asked* const a = more_->asks.find({e.call, {}});
@@ -271,7 +272,7 @@ private:
         e.error = yield_error::no_answer;
         e.tag = e.call;
     }
-    // A watcher that ends does not say so. So those that have ended are erased before the list grows.
+    // A watcher that ends does not take its watch back, so watches of ended processes are erased before the list grows.
     template <class Lives>
     void watched(pid by, Lives lives) {
         std::vector<pid>& all = more().watchers;
@@ -281,7 +282,7 @@ private:
         }
         all.push_back(by);
     }
-    // Notes an event that is for the scheduler.
+    // Handles an event that is for the scheduler.
     template <class Lives>
     void tell(event& e, arrived& what, Lives lives) {
         const pid by{e.tag};

@@ -1,14 +1,15 @@
-// process_runs: one run of a process on a worker, from what has come to what it waits for. A layer of process_core.
+// process_runs: one run of a process on a worker: takes its events, steps it, and notes what it waits for next. A layer
+// of process_core.
 //
-// When to use it. As the base of process_core. When not: elsewhere; process_core.hpp says how the layers stand.
+// When to use it. As the base of process_core, which has the order of the layers. When not: elsewhere.
 //
 // Threads.  The worker that has the process.
 // Progress. That of the step, of the handlers that it calls for, and of a close.
-// Errors.   What leaves a step ends its process. So does a lack of memory for what the step has called for, and to
-//           note or to keep what has come.
+// Errors.   An exception that leaves a step ends its process. So does a lack of memory for a call of the step, or for
+//           noting or keeping events.
 //
 // Synchronisation: process_word S1, S2.
-// Checked by model_check/schedulers/processes. Tested by process_turns_test.cpp.
+// Checked by model_check/schedulers/processes. Tested by process_turns_test.cpp and process_told_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +34,7 @@ public:
     using typename base::worker_type;
     static constexpr std::uint32_t sleep_command = UINT32_MAX;
 
-    // For the place, whose job this is.
+    // The end function of a place, which is a job.
     static bool run_it(job<Sync>& self, job_end how, any_worker* by) {
         Sync::law(how == job_end::run, "processes: the crew has ended, and a process lives");
         auto& w = *static_cast<worker_type*>(by);
@@ -83,7 +84,8 @@ private:
             what.completed = p.completed_meanwhile;
             p.completed_meanwhile = false;
         }
-        // A wake for nothing: what it was for has come before, or was not called for (museum, B31).
+        // Woken for nothing: the awaited event came before, or the completion is not one that the process called for
+        // (museum, B31).
         const bool for_nothing = p.waits == process_state::blocked ? !what.completed : events.empty();
         if (for_nothing && !cancelled && p.waits != process_state::ready) {
             Sync::reach("process_core.woken_for_nothing");
@@ -94,7 +96,7 @@ private:
             cancel_is = events.empty() ? cancel_comes::alone : cancel_comes::last;
         step(p, w, std::move(events), cancel_is);
     }
-    // For a later run. False: there was no memory, and the process has ended.
+    // Keeps the events for a later run. False: there was no memory, and the process has ended.
     [[nodiscard]] bool keep(place& p, worker_type& w, event_list<Sync>&& events) {
         try {
             if (!events.empty()) p.more().kept.append(std::move(events));
@@ -152,8 +154,8 @@ private:
         if (waits == process_state::ready || lets_others_run) return base::queue_behind(p, w);
         base::queue(p, &w);
     }
-    // False: a tag was in use, or called for twice. Then nothing of this step is carried out. Passes on
-    // std::bad_alloc; the calls before that one have been carried out.
+    // Carries out the calls of a step. False: a tag is in use, or is used twice; none of them is carried out. Passes on
+    // std::bad_alloc; the earlier calls have been carried out then.
     bool dispatch(place& p, worker_type& w) {
         auto& commands = w.sources().commands();
         bool fine = true;
@@ -191,9 +193,9 @@ private:
                event_list<Sync>&& unsorted = {}) noexcept {
         books_.threw();
         w.sources().commands().clear();
-        // An exception that leaves the handler ends the program: the process could not end any more.
+        // If the handler throws, the program ends: the process could not be ended any more.
         if (base::on_exception()) base::on_exception()(thrown);
-        thrown = nullptr;  // while the process lives: what the exception's destructor spawns has a crew
+        thrown = nullptr;  // while the process still lives: the exception's destructor may spawn
         end(p, w, process_end::threw, std::move(unread), by, std::move(unsorted));
     }
 };

@@ -1,11 +1,11 @@
-// process_sources: what a worker of processes has beside its ready work: timers of the processes that sleep, free
-// places, the commands of the step that runs, and the turns of processes that let others run first.
+// process_sources: what a worker of processes has beside its ready work: the timers of sleeping processes, free places,
+// the commands of the running step, and the turns of processes that let others run first.
 //
 // When to use it. In the kind of process_core. When not: elsewhere. Its crew has no post_to, and its workers stay
 // until the end.
 // Threads.  enter, open, leave, id: the worker table, with the owner's mutex held. pending, running: any. The rest: the
 //           thread that runs the worker.
-// Progress. run_some fires at most local_budget timers, and runs at most one process that others have let run first.
+// Progress. run_some fires at most local_budget timers, and runs at most one process of those in front.
 // The concept that this meets: worker_sources (workers/concepts.hpp). Tested by the processes' tests.
 #pragma once
 
@@ -35,13 +35,13 @@ public:
     struct sleeping {
         std::int64_t deadline_ns;
         pid id;
-        event_node<sync>* told;  // made with it, so that the end of a sleep needs no memory
+        event_node<sync>* told;  // made together with the timer, so that the end of a sleep needs no memory
     };
 
     process_sources() { running_.store(0, std::memory_order_relaxed); }
 
-    // For steps on this worker. `told` goes to the owner, as timer_fired, or is released. Passes on std::bad_alloc;
-    // `told` is then still the caller's.
+    // For steps on this worker. When the timer fires, `told` goes to the owner's timer_fired; at the end it is
+    // released. Throws std::bad_alloc; `told` then still belongs to the caller.
     void sleep(std::int64_t deadline_ns, pid id, event_node<sync>* told) {
         auto* const s = sync::template create<sleeping>(sleeping{deadline_ns, id, told});
         try {
@@ -51,9 +51,9 @@ public:
             throw;
         }
     }
-    // Takes a process that lets others run first: as many as are in the queue here by now. Each turn of the worker
-    // runs the oldest of them, and what any turn runs. Then the process goes to the crew's pool, or to a worker that
-    // has nothing else. False: the queue is empty, and the process is still the caller's.
+    // Takes a process that lets others run first: as many as are in the queue here now. Each turn of the worker runs
+    // the oldest of these, beside the usual work of a turn. Then the process goes to the crew's pool, or to a worker
+    // that has nothing else. False: the queue is empty, and the process still belongs to the caller.
     [[nodiscard]] bool put_behind(task_type* p) {
         if (!self().ready().put_behind(p)) return false;
         self().crew().wake_one_soon();
@@ -64,7 +64,7 @@ public:
     fifo_list<job<sync>>& spare_places() { return spare_; }
     std::vector<basic_command<sync>>& commands() { return commands_; }
 
-    // Names the process whose step runs. Relaxed: a hint for another thread, which looks twice.
+    // Notes the process whose step runs. Relaxed: other threads use it as a hint, and look twice.
     void in_step(pid id) { running_.store(id.value, std::memory_order_relaxed); }
     pid running() const { return {running_.load(std::memory_order_relaxed)}; }
 
@@ -80,7 +80,7 @@ public:
     std::int64_t next_deadline() const { return timers_.next_deadline(); }
     std::size_t pending() const { return timers_.size(); }
 
-    // Precondition: nothing lives. The timers that are left are of processes that ended before them.
+    // Precondition: nothing lives. Timers that are left belong to processes that ended before they fired.
     void close() {
         while (sleeping* s = timers_.pop()) {
             event_blocks<sync>::release(s->told);
@@ -113,7 +113,7 @@ private:
     // Runs one process a turn, so that due timers and the pool have their turns between.
     bool run_in_front() {
         task_type* const next = self().ready().next_in_front();
-        // Before the last in front runs: it may take long.
+        // The waiting processes are handed on before the last one in front runs, which may take long.
         if (auto behind = self().ready().take_behind(); !behind.empty()) {
             const bool posted = self().crew().post_list(behind);
             sync::law(posted, "processes: the crew has ended, and a process lives");

@@ -1,22 +1,24 @@
-// process_table: the places of processes. It grows while others read it, and a place never moves.
+// process_table: the places of all processes. It grows while other threads read it, and a place never moves.
 //
 // When to use it. To find a process by its pid without a lock. When not: where places are few and fixed (worker_table).
 //
-// Threads.   find, each: any. acquire, release: any; `spare`, a list of the caller's own, spares most of them the lock.
+// Threads.   find, each: any. acquire, release: any. With a `spare` list of the caller's own most calls take no lock.
 // Progress.  find: wait-free. acquire, release: take a mutex; with a spare list, once in `batch` calls.
 // Memory.    Places come in chunks, and stay until the table is destroyed. Free places are reused, newest first.
 // Errors.    acquire: std::bad_alloc, and the table is unchanged; null if max_places are taken.
 //
-// `Place` has `index`, which the table writes once; `generation`, its owner's; and `next`, which links free places.
+// `Place` must have `index`, which the table writes once; `generation`, for its owner; and `next`, which links free
+// places.
 //
 // Invariants
-//   I1  chunks_[c] is written once, before any pid of that chunk exists; what it points to stays.
+//   I1  chunks_[c] is written once, before any pid of that chunk exists; its places stay.
 //   I2  A place is in exactly one list of free places, or has exactly one owner.
 //   I3  A place is given out at most last_generation times, each time with a greater generation; then it is retired.
 //
 // Synchronisation
-//   S1  acquire: store chunk (release) -> find: load (acquire). The places of a chunk are there when it is found. A
-//       thread that has a pid by other means, a message or a guess, has nothing else from the thread that grew.
+//   S1  acquire: store chunk (release) -> find: load (acquire). A thread that finds a chunk sees its places. A thread
+//       that has a pid by other means, such as a message or a guess, is ordered after the growing thread by nothing
+//       else.
 //
 // Checked by model_check/schedulers/processes/process_table_check.cpp.
 #pragma once
@@ -34,7 +36,7 @@ template <class Sync>
 struct process_table_limits {
     static constexpr std::size_t chunk = Sync::checked ? 1 : 4096;  // a power of two
     static constexpr std::size_t chunks = Sync::checked ? 3 : 8192;
-    static constexpr std::size_t batch = Sync::checked ? 1 : 32;  // of places that go from or to a spare list at once
+    static constexpr std::size_t batch = Sync::checked ? 1 : 32;  // places that move to or from a spare list at once
 };
 
 template <class Place, class Sync, std::uint64_t LastGeneration, class Limits = process_table_limits<Sync>>
@@ -55,13 +57,13 @@ public:
             if (Place* places = c.load(std::memory_order_relaxed)) Sync::destroy_array(places, Limits::chunk);
     }
 
-    // Null: there is no such place yet.
+    // Null if there is no such place yet.
     Place* find(std::uint32_t index) const {
         if (index >= max_places) return nullptr;
         Place* const places = chunks_[index / Limits::chunk].load(std::memory_order_acquire);  // S1
         return places == nullptr ? nullptr : places + index % Limits::chunk;
     }
-    // Every place there is, free ones too.
+    // Calls visit for every place, also for free ones.
     template <class Visit>
     void each(Visit visit) const {
         for (const atomic_chunk& c : chunks_) {
@@ -71,14 +73,14 @@ public:
         }
     }
 
-    // Returns a place with a new generation. `spare`: null, or a list that only the calling thread uses.
+    // Takes a free place and gives it a new generation. `spare`: a list that only the calling thread uses, or null.
     [[nodiscard]] Place* acquire(list* spare) {
         Place* p = spare == nullptr ? nullptr : static_cast<Place*>(spare->pop_front());
         if (p == nullptr && (p = acquire_shared(spare)) == nullptr) return nullptr;
         ++p->generation;
         return p;
     }
-    // Precondition: its process is gone.
+    // Precondition: the place's process has been destroyed.
     void release(Place* p, list* spare) {
         if (p->generation == LastGeneration) {  // I3
             Sync::reach("process_table.retired");
@@ -91,7 +93,7 @@ public:
         spare->push_front(p);
         if (spare->size() == 2 * Limits::batch) give_back(*spare, Limits::batch);
     }
-    // Gives n places of the list back.
+    // Moves n places of the list to the shared list.
     void give_back(list& spare, std::size_t n) {
         const typename Sync::lock held(mutex_);
         for (; n != 0; --n) free_.push_front(spare.pop_front());

@@ -1,10 +1,10 @@
-// process_view: what one process is doing, for a person that looks at a running scheduler.
+// process_view: what one process is doing, for a person that looks into a running scheduler.
 //
 // When to use it. scheduler.look(pid). When not: to decide what to send; a view is old when it is read.
 //
-// The state comes from the process's word. The rest belongs to the worker that has the process: the caller sends an
-// event, which that worker answers at the process's next run, without a step. If a step does not return, that never
-// comes.
+// The state comes from the process's word. All else belongs to the worker that has the process: look() sends it a
+// question as an event, which a worker answers at the process's next run, without a step. If a step does not return, no
+// answer comes.
 //
 // Threads.  The asking thread waits; in a step only with wait_ns 0.
 // Synchronisation: process_looks.hpp.
@@ -22,18 +22,18 @@ namespace apiary {
 struct process_view {
     bool lives = false;
     process_state state = process_state::complete;
-    bool told = false;  // its worker has answered in time; else all below is 0
+    bool told = false;  // a worker has answered in time; if false, all below is 0
     std::uint64_t steps = 0;
-    std::uint64_t mail = 0;            // messages that wait, with those that came before the question
-    std::vector<std::uint64_t> calls;  // the tags that it has called for, those of requests too
-    std::vector<pid> waits_for;        // processes whose answer, or room in whose mailbox, it waits for
+    std::uint64_t mail = 0;            // messages that waited when the question came
+    std::vector<std::uint64_t> calls;  // the tags of its open calls and requests
+    std::vector<pid> waits_for;        // processes whose answer, or whose mailbox's room, it waits for
     std::vector<pid> linked, watchers;
 };
 
 template <class Sync>
 struct process_question {
     typename process_parts<Sync>::parker asker;
-    process_view view;  // until the token: the worker's
+    process_view view;  // belongs to the worker until it unparks the asker
 };
 template <class Sync>
 using process_question_ptr = std::shared_ptr<process_question<Sync>>;

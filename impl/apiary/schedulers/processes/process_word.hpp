@@ -1,51 +1,52 @@
-// process_word: what a process does next, its mailbox, and which process of its place it is: one word.
+// process_word: the state of a process, its mailbox, and its generation, in one word.
 //
 // When to use it. Once for each place of a table of processes (process_table.hpp). When not: for a mailbox
 // whose receiver has a thread of its own (mpsc_inbox).
 //
-// The word has four fields: the state; whether a cancel has come; the newest event of the mailbox, whose
-// `next` leads to the older ones; the generation, which tells this process from those that had the
-// place before it. So a send is one compare-exchange, which decides at once whether that process lives,
-// where its event stands, and which thread wakes the process; and to receive is one exchange.
+// The word has four fields: the state; whether a cancel has come; the newest event of the mailbox, whose `next` leads
+// to the older ones; and the generation, which tells this process from earlier ones of the same place. So a send is one
+// compare-exchange: it decides at once whether the process lives, where the event stands, and which thread wakes the
+// process. To receive is one exchange.
 //
 //   state       held by                     waits for
 //   ready       a queue, or its spawner     a worker
 //   running     a worker                    -
-//   called      a worker                    -; what would end a block has come since the run began
-//   blocked     nobody                      what it has called for, a cancel
-//   idle        nobody                      any event
-//   complete    nobody                      -; the place may get its next process
+//   called      a worker                    -; an event that ends a block has come since the run began
+//   blocked     no thread                   the end of something it has called for, or a cancel
+//   idle        no thread                   any event
+//   complete    no thread                   -; the place may get its next process
 //
 //   event \ state    ready     running   called    blocked   idle      complete
 //   message          ready     running   called    blocked   ready*    refused
 //   call, cancel     ready     called    called    ready*    ready*    refused
 //   start            running   -         -         -         -         -
-//   settle(idle)     -         idle, or ready* when there is an event      -
+//   settle(idle)     -         idle**    ready*    -         -         -
 //   settle(blocked)  -         blocked   ready*    -         -         -
 //   settle(ready)    -         ready*    ready*    -         -         -
 //   finish           complete  complete  complete  -         -         -
 //   open             -         -         -         -         -         ready
-//   *: told to exactly one caller, who puts the process into a queue. -: nobody may.
+//   *: exactly one caller is told, and queues the process. **: ready* if the mailbox has an event. -: not allowed.
 //
 // Threads.   push, cancel, cancel_any, asks_to_push, looks_alive, state: any. start, settle, finish: the holder. open:
 //            the owner of a place that is complete.
 // Progress.  start, finish, open: wait-free. push, cancel, settle: lock-free.
 // Order.     The events of one sender come out in the order it pushed them.
-// Memory.    Nobody holds a place: a push that comes late finds another generation in the word, and
-//            changes nothing. A generation never comes back: when they are used up the place is
-//            retired by its owner (process_table I3). Events need an address below 2^(64 - generation_bits).
+// Memory.    A thread may push to a place without holding it: a late push finds another generation in the word, and
+//            changes nothing. A generation never comes back: when all are used up, the owner of the place retires it
+//            (process_table I3). Events need an address below 2^(64 - generation_bits).
 //
 // Invariants
-//   I1  Exactly one holder in ready, running and called; none in the other states.
-//   I2  Each change from idle or blocked to ready is told to one caller; likewise a settle that found news.
-//   I3  Each event that a push accepted comes out of one start or finish of that generation.
+//   I1  A process has exactly one holder in ready, running and called, and none in the other states.
+//   I2  Each change from idle or blocked to ready is told to one caller; likewise a settle that finds news is told so.
+//   I3  Each event that a push accepted is returned by exactly one start or finish of that generation.
 //
-// Synchronisation. Every change but open is a read-modify-write, and so continues what earlier ones release.
-//   S1  push, cancel (release) -> start, finish (acquire): the events. A start by a plain store would not see them
-//       (museum, process_starts_by_a_store).
-//   S2  settle (release) -> push, cancel (acquire): the caller that is to queue the process writes its link,
-//       which the worker of the last run has read. The same edge goes on to start: what one run wrote, for the next.
-//   open needs no order: what it begins is published by whatever publishes the new pid or queues the process.
+// Synchronisation. Every change but open is a read-modify-write, and so continues the release sequences of earlier
+// ones.
+//   S1  push, cancel (release) -> start, finish (acquire): publishes the events. If start were a plain store, it would
+//       not see them (museum, process_starts_by_a_store).
+//   S2  settle (release) -> push, cancel (acquire): the caller that queues the process writes its link, which the
+//       worker of the last run has read. The same order extends to start: a run sees what the run before it wrote.
+//   open needs no order: the thread that publishes the new pid or queues the process publishes the new state with it.
 //
 // Checked by model_check/schedulers/processes/process_word_check.cpp. Origin: README.md;
 // museum A16, A17, A19, A39, B30, B31.
@@ -60,10 +61,10 @@ namespace apiary {
 
 enum class process_state : std::uint8_t { complete, ready, running, called, blocked, idle };
 
-// The answer to a push. `woke`: accepted, and the caller puts the process into a queue.
+// The answer to a push. `woke`: accepted, and the caller must queue the process.
 enum class push_answer : std::uint8_t { accepted, woke, no_such_process, completing };
 
-// The table above, for one event that comes from outside and for the end of a run.
+// The table above: the next state after one event from outside, and after the end of a run.
 constexpr process_state after_message(process_state s) { return s == process_state::idle ? process_state::ready : s; }
 constexpr process_state after_call(process_state s) {
     if (s == process_state::idle || s == process_state::blocked) return process_state::ready;
@@ -85,7 +86,7 @@ class process_word {
 public:
     static constexpr word last_generation = (word{1} << Limits::generation_bits) - 1;
     struct taken {
-        Node* newest;  // linked to the older ones by `next`; null: none
+        Node* newest;  // the older ones follow by `next`; null: no event
         bool cancelled;
     };
 
@@ -93,7 +94,8 @@ public:
     process_word(const process_word&) = delete;
     process_word& operator=(const process_word&) = delete;
 
-    // `calls`: it ends a block. The node is the mailbox's when accepted, else still the caller's.
+    // `calls`: the event ends a block. If it is accepted, the node belongs to the mailbox; otherwise still to the
+    // caller.
     [[nodiscard]] push_answer push(word generation, Node* node, bool calls) {
         word seen = word_.load(std::memory_order_relaxed);
         for (;;) {
@@ -109,25 +111,25 @@ public:
         }
     }
 
-    // The next start is told, once for all cancels before it. It ends a block.
+    // The next start reports it, once for all cancels before it. A cancel ends a block.
     [[nodiscard]] push_answer cancel(word generation) {
         return cancel_if([generation](word seen) { return seen >> generation_shift == generation; });
     }
-    // Whichever process has the place now.
+    // Cancels the process that has the place now, whichever it is.
     [[nodiscard]] push_answer cancel_any() {
         return cancel_if([](word) { return true; });
     }
 
-    // The holder begins a run, and takes all that has come.
+    // The holder begins a run, and takes all events that have come.
     taken start(word generation) {
         return unpack(
             word_.exchange(of(generation) | of(process_state::running), std::memory_order_acquire));  // S1, S2
     }
 
-    // The end of a run: the process waits. True: it has been called meanwhile, or wants to run again; the caller is
-    // still its holder and queues it. `waits`: idle, blocked or ready.
+    // Ends a run. `waits`: idle, blocked or ready. False: the process waits, and has no holder. True: an event has come
+    // that it waits for, or it wants to run again; the caller still holds it, and queues it.
     [[nodiscard]] bool settle(word generation, process_state waits) {
-        word seen = of(generation) | of(process_state::running);  // most often nothing has come
+        word seen = of(generation) | of(process_state::running);  // the most likely value: nothing has come
         for (;;) {
             const process_state then = after_settle(state_of(seen), waits, (seen & node_mask) != 0);
             if (word_.compare_exchange_weak(seen, (seen & ~state_mask) | of(then), std::memory_order_release,  // S2
@@ -136,20 +138,20 @@ public:
         }
     }
 
-    // The holder ends the process. Refuses every later push, and returns what nobody has taken.
+    // The holder ends the process. All later pushes are refused. Returns the events that no start has taken.
     taken finish(word generation) {
         return unpack(word_.exchange(of(generation) | of(process_state::complete), std::memory_order_acquire));  // S1
     }
 
-    // Begins the next process of this place, whose holder is the caller. Precondition: the word is complete, and the
-    // generation was never here.
+    // Begins the next process of this place; the caller is its holder. Preconditions: the state is complete, and the
+    // place never had this generation.
     void open(word generation) { word_.store(of(generation) | of(process_state::ready), std::memory_order_relaxed); }
 
-    // Before a look that a push will follow. The look alone would fetch the line as a copy, and the push would then
-    // wait a second time, until the copies of others are gone.
+    // Call it before a look that a push will follow. The look alone would fetch the cache line as a shared copy, and
+    // the push would then wait a second time, until all other copies are invalidated.
     void asks_to_push() const { Sync::prefetch_to_write(&word_); }
 
-    // Hints.
+    // Hints: they may be old when they are read.
     bool looks_alive(word generation) const {
         const word seen = word_.load(std::memory_order_relaxed);
         return seen >> generation_shift == generation && state_of(seen) != process_state::complete;
@@ -179,7 +181,7 @@ private:
             const process_state now = state_of(seen);
             if (!is(seen)) return push_answer::no_such_process;
             if (now == process_state::complete) return push_answer::completing;
-            // Also when the bit is set: what the canceller did before is then seen by the start that is to come.
+            // Written even if the bit is set: the next start then sees what this canceller did before.
             const process_state then = after_call(now);
             const word next = (seen & ~state_mask) | cancel_bit | of(then);
             if (word_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,

@@ -5,18 +5,19 @@
 //     all.send(made.id, 42);
 //     const auto report = all.stop();               // all are told to end; join() waits until they have by themselves
 //
-// When to use it. For a million things that wait for messages, each with a state of its own that no lock guards. When
-// not: for callables that wait for nothing (hive), for a computation to be divided (fork_join), or where steps block.
+// When to use it. For up to millions of things that wait for messages, each with a state that no lock guards. When not:
+// for callables that wait for nothing (hive), to divide one computation (fork_join), or if steps block.
 //
-// Threads. stop and join: any thread but a worker, several at a time; each stop keeps its own deadline, also beside a
-//          join. The rest, except construction and destruction: any thread, also in a step (process_core.hpp).
+// Threads. stop and join: any thread but a worker, several at a time; each stop keeps its own deadline, even while a
+//          join waits. All else, except construction and destruction: any thread, also in a step (process_core.hpp).
 // Idle.    A worker that finds no process to run sleeps.
 // Errors.  Construction: std::invalid_argument if a number is out of range, std::system_error if a thread cannot be
 //          started. stop and join on a worker: std::logic_error, since they would wait for their caller.
-// Memory.  Without memory a spawn, send or call is refused. stop then stops all, and throws std::bad_alloc for want
-//          of a report, which a later stop returns. README.md, "Bad input", has the rest.
+// Memory.  Without memory a spawn, a send or a call is refused. stop then ends everything and throws std::bad_alloc
+//          because there is no memory for its report; a later stop returns the report. README.md, "Bad input", has the
+//          rest.
 // Ends.    The destructor calls stop(stop_ns), and then waits for each step that has not returned, and for offloaded
-//          calls. Precondition: no other thread is in a call, also of request_stop, or will make one.
+//          calls. Precondition: no other thread is in a call, or will make one; this includes request_stop.
 #pragma once
 
 #include <algorithm>
@@ -59,22 +60,22 @@ public:
                     threads_.join();
                 });
     }
-    // For `processes all({})`, which would be ambiguous: {} could also be a `processes` to copy.
+    // For `processes all({})`, which would otherwise be ambiguous: {} could also be a `processes` to copy.
     explicit basic_processes(std::initializer_list<nothing>) : basic_processes() {}
     ~basic_processes() { end(); }
 
     unsigned workers() const { return core::crew().table().size(); }
 
-    // Refuses spawns from outside, tells every process to end, and waits up to `ns`. Then it ends those that are left
-    // without a step, and waits up to `force_ns`. If the report is not `over`, a step has not returned or an
-    // offloaded call is out; nothing is lost then, and a later call goes on.
+    // Refuses spawns from outside, asks every process to end, and waits up to `ns`. Then it ends the remaining
+    // processes without a step, and waits up to `force_ns`. If the report is not `over`, a step has not returned or an
+    // offloaded call is unfinished; nothing is lost then, and a later call continues.
     process_stop_report stop(std::int64_t ns) {
         refuse_workers();
         stop_until(deadline(ns));
         return core::report();
     }
     process_stop_report stop() { return stop(stop_ns_); }
-    // Refuses spawns from outside, and waits until all have ended by themselves.
+    // Refuses spawns from outside, and waits until all processes have ended by themselves.
     void join() {
         refuse_workers();
         core::close_the_door();
@@ -82,8 +83,8 @@ public:
         join_threads();
     }
 
-    // Writes what the workers did, as elements of Chrome's traceEvents. Precondition: a join, or a stop whose report is
-    // `over`, has returned. Only under a policy that is traced (process_config.hpp).
+    // Writes the workers' trace as elements of Chrome's traceEvents. Precondition: a join, or a stop whose report is
+    // `over`, has returned. Only if the policy has a trace (process_config.hpp).
     void write_trace(std::ostream& out) const
         requires(process_parts<Sync>::trace::on)
     {
@@ -133,7 +134,7 @@ private:
         }
         if (core::over()) join_threads();
     }
-    // As stop, but without a report, which takes memory.
+    // As stop, but without a report, which would need memory.
     void end() {
         refuse_workers();
         stop_until(deadline(stop_ns_));
@@ -141,13 +142,13 @@ private:
         join_threads();
         watcher_.join();
     }
-    // Precondition: nothing lives. So the threads are about to end.
+    // Precondition: nothing lives, so the threads are about to end.
     void join_threads() {
         const typename Sync::lock one_at_a_time(join_mutex_);
         threads_.join();
     }
-    // Names each step that stalls once. `told`: for each worker the process that was named last. Without memory a
-    // look is left out.
+    // Reports each stalled step once. `told`: for each worker, the process that was reported last. Without memory a
+    // look is skipped.
     void watch(std::int64_t ns, const std::function<void(const stalled_step&)>& tell, std::vector<pid>& told) {
         while (!core::over()) {
             std::vector<stalled_step> seen;
@@ -168,7 +169,7 @@ private:
 
     const std::int64_t stop_ns_, force_ns_;
     typename Sync::mutex join_mutex_;
-    typename process_parts<Sync>::threads threads_, watcher_;  // the watcher: of steps that do not return
+    typename process_parts<Sync>::threads threads_, watcher_;  // watcher_: the thread that looks for stalled steps
 };
 
 using processes = basic_processes<>;

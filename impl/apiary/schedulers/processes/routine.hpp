@@ -1,4 +1,4 @@
-// routine: a process written as a coroutine, which waits where it stands.
+// routine: a process written as a coroutine: it waits by co_await, in the middle of its code.
 //
 //     apiary::routine adder(apiary::routine_self& me) {
 //         for (int sum = 0;;) {
@@ -10,33 +10,33 @@
 //
 //     const auto made = all.spawn(apiary::as_process(adder));
 //
-// When to use it. For most processes: local variables and loops replace the members and the switch of a state
-// machine. When not: where a million of them must be small: each has a frame more, a block of a few hundred bytes.
+// When to use it. For most processes: local variables and loops replace the members and the switch of a state machine.
+// When not: if a million processes must be small; each routine also has a frame, a block of a few hundred bytes.
 //
 //   co_await me.receive()                 the oldest message, request or end of a watched process
-//   co_await me.receive(wanted)           the oldest that `wanted(event&)` takes; the others wait for a later receive
-//   co_await me.sleep(ns)                 not sooner
-//   co_await me.call(pid, data)           a request and its answer
+//   co_await me.receive(wanted)           the oldest that `wanted(event&)` accepts; the others wait for a later receive
+//   co_await me.sleep(ns)                 waits at least so long
+//   co_await me.call(pid, data)           sends a request; its result is the answer
 //   co_await me.command(id, data)         the result of the scheduler's handler of that id
-//   co_await me.receive_for(ns)           the same within a time, which begins with the wait: an optional, empty if
-//   co_await me.receive_for(ns, wanted)   the time is over and no wanted event has come; a time of 0 lets others run
+//   co_await me.receive_for(ns)           as receive, within a time that begins with the wait: an optional, empty
+//   co_await me.receive_for(ns, wanted)   if the time is over and no wanted event has come; a time of 0 lets others run
 //   co_await me.call_for(ns, pid, data)   after that time its error is timed_out, and a later answer is dropped
 //
-// The class uses tags 1, 2, and so on. A routine that calls for something by me.out() uses 0 or a tag beyond 2^32; it
-// is not told when that ends. Under a tag that the class has in use, the process is misused.
+// The class uses the tags 1, 2, and so on. A routine that calls through me.out() uses 0 or a tag above 2^32; it is not
+// told when such a call ends. If it uses a tag that the class has in use, the process ends as misused.
 //
-// Sleeps, calls and commands block: messages wait outside, and count against a bound. Messages that a step has taken
-// and the routine has not received yet are inside, and no bound counts them, not even those that came together with
-// the message at hand. A message that is inside when the routine ends, however it does, is a dead letter.
+// Sleeps, calls and commands block: meanwhile messages wait in the mailbox and count against its bound. Messages that a
+// step has taken but the routine has not received wait inside the routine, where no bound counts them. If the routine
+// ends, for any reason, the messages inside it are dead letters.
 //
-// A cancel ends the present wait, or the next one, by wait_cancelled; once. A routine that lets the exception out
-// finishes; one that catches it may wait again, to clean up. Any other exception that leaves the routine ends the
-// process as `threw`. If the process is killed the frame is destroyed where it waits, outside of any step: a message
-// that its locals send then has no sender.
+// A cancel ends the present wait, or the next one, by throwing wait_cancelled, once. A routine that lets the exception
+// out finishes; one that catches it may wait again, to clean up. Any other exception that leaves the routine ends the
+// process as `threw`. If the process is killed, its frame is destroyed where it waits, outside of any step; a message
+// that a destructor of its locals sends then has no sender.
 //
-// Time. A timer belongs to the worker that ran the routine when the wait began: if that worker is in a long step the
-// timer fires late. A wait with a limit that ends early leaves its timer for later waits. So a routine that always
-// waits with the same limit has one timer at a time. Timers that are left at the end are late completions when they
+// Time. A timer belongs to the worker that ran the routine when the wait began: if that worker is in a long step, the
+// timer fires late. A wait with a limit that ends early leaves its timer for later waits, so a routine that always uses
+// the same limit has one timer at a time. Timers left over at the routine's end count as late completions when they
 // fire.
 //
 // Threads. The workers', one at a time, as of any process. `me` lives as long as the routine.
@@ -91,7 +91,7 @@ public:
         if (frame_) frame_.destroy();
     }
 
-    // For the process that runs it.
+    // For the process that runs the routine.
     explicit operator bool() const { return frame_ != nullptr; }
     std::coroutine_handle<> frame() const { return frame_; }
     bool ended() const { return frame_.done(); }
@@ -102,7 +102,7 @@ private:
     std::coroutine_handle<promise_type> frame_ = nullptr;
 };
 
-// The outcome of a call. True: there is an answer, in `data`.
+// The result of a call. True: there is an answer, in `data`.
 struct call_answer {
     send_answer sent = send_answer::accepted;
     yield_error error = yield_error::none;
@@ -116,7 +116,7 @@ class basic_routine_process;
 
 template <class Sync = real_sync>
 class basic_routine_self {
-    // The wait that the routine stands at. `ready` says whether it goes on now.
+    // The wait at which the routine stands. `ready` says whether it can go on now.
     struct waiting {
         bool (*ready)(waiting&);
         basic_routine_self& me;
@@ -167,10 +167,10 @@ class basic_routine_self {
             return std::move(got);
         }
         Wanted wanted;
-        std::size_t looked = 0;  // so many it does not want
+        std::size_t looked = 0;  // so many events were examined and not wanted
         event got;
     };
-    // Waits for the end of something called for.
+    // A wait for the end of a call, a command or a sleep.
     struct completion : waiting {
         completion(basic_routine_self& r, bool begun) : waiting{&come, r}, tag(r.next_tag_), over(!begun) {}
         static bool come(waiting& w) {
@@ -199,7 +199,7 @@ class basic_routine_self {
         }
         send_answer sent;
     };
-    // With a limit of time. What has come counts, though the time is over.
+    // A wait with a limit. An event that has come counts even if the time is over.
     template <class Waiting>
     struct limited : Waiting {
         limited(Waiting&& w, std::int64_t limit_ns) : Waiting(std::move(w)), ns(limit_ns) { this->ready = &come; }
@@ -229,7 +229,7 @@ class basic_routine_self {
         std::uint64_t tag;
     };
     struct limits {
-        std::vector<timer> timers;  // that have not fired; each is earlier than the one before
+        std::vector<timer> timers;  // timers that have not fired; each is due before the one in front of it
         std::int64_t deadline_ns = no_deadline;
         bool over = false;
     };
@@ -268,10 +268,10 @@ public:
         return completion(*this, true);
     }
 
-    // Whether a receive goes on at once.
+    // True if a receive would return at once.
     bool has_mail() const { return next_mail_ != mail_.size(); }
 
-    // As of a step's output (process.hpp).
+    // As in a step's output (process_output.hpp).
     template <class T>
     send_answer send(pid to, T&& data) {
         return out_ != nullptr ? out_->send(to, std::forward<T>(data)) : core_->send(to, std::forward<T>(data));
@@ -280,18 +280,18 @@ public:
     send_answer answer(reply_to what, T&& data = {}) {
         return out_ != nullptr ? out_->answer(what, std::forward<T>(data)) : core_->answer(what, std::forward<T>(data));
     }
-    output& out() const { return *out_; }  // of the step that runs; not kept across a co_await
+    output& out() const { return *out_; }  // of the running step; do not keep it across a co_await
     process_core<Sync>& scheduler() const { return *core_; }
     pid self() const { return self_; }
     pid parent() const { return parent_; }
-    // As given to the spawn.
+    // The method that was passed to the spawn.
     const std::string& method() const { return method_; }
     payload& input() { return input_; }
 
 private:
     friend basic_routine_process<Sync>;
 
-    // One event of a step's batch.
+    // Takes over one event of a step's batch.
     void take(event&& e) {
         if (e.type == event_type::cancel) {
             cancelled_ = true;
@@ -299,13 +299,13 @@ private:
             keep_mail(std::move(e));
         } else if (timer_fired(e.tag)) {
             return;
-        } else if (tag_ != 0 && e.tag == tag_) {  // else: its wait has ended otherwise, or the tag is the user's
+        } else if (tag_ != 0 && e.tag == tag_) {  // otherwise its wait has ended, or the tag is the user's own
             auto& c = static_cast<completion&>(*at_);
             c.got = std::move(e);
             c.over = true;
         }
     }
-    // The frame that may go on; null: none.
+    // The frame that can go on now; null: none.
     std::coroutine_handle<> ready() {
         if (at_ == nullptr || !(at_->ready(*at_) || at_->give_up())) return nullptr;
         return std::exchange(at_, nullptr)->frame;
@@ -339,7 +339,7 @@ private:
         if (!limits_->over) need_timer(now);
         return true;
     }
-    // Without memory the event is a dead letter; the step throws, and the routine ends.
+    // Without memory the event becomes a dead letter, the step throws, and the routine ends.
     void keep_mail(event&& e) {
         try {
             mail_.push_back(std::move(e));
@@ -351,7 +351,7 @@ private:
     void bury_mail() {
         while (has_mail()) core_->bury(self_, std::move(mail_[next_mail_++]));
     }
-    // Moves the events before it, which have been looked at, or those after it, whichever are fewer.
+    // Removes an event by moving those before it, which were examined, or those after it, whichever are fewer.
     void take_out(std::size_t at) {
         const auto first = mail_.begin() + static_cast<std::ptrdiff_t>(next_mail_);
         const auto it = mail_.begin() + static_cast<std::ptrdiff_t>(at);
@@ -360,7 +360,7 @@ private:
         ++next_mail_;
         forget_consumed();
     }
-    // When half of them are consumed: so each event is moved at most once on the average.
+    // Erases the consumed events once they are half of all, so each event is moved at most once on average.
     void forget_consumed() {
         if (next_mail_ * 2 < mail_.size()) return;
         mail_.erase(mail_.begin(), mail_.begin() + static_cast<std::ptrdiff_t>(next_mail_));
@@ -368,13 +368,13 @@ private:
     }
 
     process_core<Sync>* core_ = nullptr;
-    output* out_ = nullptr;  // while a step runs
+    output* out_ = nullptr;  // valid while a step runs
     waiting* at_ = nullptr;
-    std::vector<event> mail_;  // no deque: that has memory when it is empty
+    std::vector<event> mail_;  // not a deque, which has memory even when it is empty
     std::size_t next_mail_ = 0;
-    std::uint32_t next_tag_ = 0, tag_ = 0;  // tag_: of what it waits for
+    std::uint32_t next_tag_ = 0, tag_ = 0;  // tag_: the call that it waits for
     bool cancelled_ = false;
-    std::unique_ptr<limits> limits_;  // null: it has never waited with a limit
+    std::unique_ptr<limits> limits_;  // null until the first wait with a limit
     pid self_, parent_;
     std::string method_;
     payload input_;
@@ -422,7 +422,7 @@ public:
         out.finish();
     }
     void close() noexcept override {
-        routine_ = {};  // what it held goes before its mail is buried, as of any process
+        routine_ = {};  // its locals are destroyed before its mail is buried, as in any process
         me_.bury_mail();
     }
 
@@ -433,7 +433,7 @@ private:
     basic_routine<Sync> routine_;
 };
 
-// Makes a process of a function or a lambda, which lives as long as the process.
+// Makes a process from a function or a lambda, which lives as long as the process.
 template <class Sync = real_sync>
 std::unique_ptr<basic_process<Sync>> as_process(typename basic_routine_process<Sync>::body b,
                                                 mailbox_limit mailbox = {}) {

@@ -1,4 +1,4 @@
-// supervisor: a process that starts others, watches them, and starts them again when they fail, but not for ever.
+// supervisor: a process that starts others, watches them, and restarts those that fail, up to a limit.
 //
 //     all.spawn(std::make_unique<apiary::supervisor>(
 //         std::vector<apiary::supervisor::child>{{[] { return std::make_unique<session>(); }, "entry"}},
@@ -8,18 +8,18 @@
 // spawned to do one thing and end.
 //
 //   one_for_one   the child that has failed is started again
-//   one_for_all   all are cancelled, and when the last has ended all are started again, except those that had finished
+//   one_for_all   all children are cancelled; when the last has ended, all that had not finished are started again
 //
-// A child fails if it ends otherwise than by finish (process_end), or if its init refuses. A child that has finished
-// is done; when all are done the supervisor finishes. After more than `restarts` failures within `within_ns` the
-// supervisor kills the others, waits until the last of them has ended, and throws supervisor_gave_up. Its watchers
-// are told `threw`, and so supervisors nest. If it is cancelled it cancels its children, and finishes after the last.
-// It kills children that do not heed a cancel within `patience_ns`. If anything else ends it, a kill or a `make` that
-// throws, its `close` kills the children that live. They end when their workers come to them: a watcher may be told
-// of the supervisor's end before theirs.
+// A child fails if it ends otherwise than by finish (process_end), or if its init refuses. A child that finished is not
+// started again; when all have finished the supervisor finishes. After more than `restarts` failures within `within_ns`
+// the supervisor kills the other children, waits until the last has ended, and throws supervisor_gave_up. Its watchers
+// are told `threw`, so supervisors can be nested. If it is cancelled it cancels its children, and finishes after the
+// last. It kills children that do not heed a cancel within `patience_ns`. If anything else ends it (a kill, or a `make`
+// that throws), its `close` kills the living children. They end when workers come to them, so a watcher may be told of
+// the supervisor's end first.
 //
-// Threads. A process (process.hpp): its steps call `make`, one at a time.
-// Tested by supervisor_test.cpp. After Erlang/OTP's supervisor, whose restart type `transient` this is.
+// Threads. As of any process (process.hpp): its steps call `make`, one at a time.
+// Tested by supervisor_test.cpp. It follows Erlang/OTP's supervisor with the restart type `transient`.
 #pragma once
 
 #include <algorithm>
@@ -71,21 +71,21 @@ public:
         if (std::exchange(core_, &out.scheduler()) == nullptr) start_all(out);
         while (event* e = batch.next()) {
             if (e->type == event_type::cancel && now_ < ending) stop_all(out, ending);
-            // The patience is over; not that of an earlier stop.
+            // The patience of this stop is over; an earlier stop has another tag.
             if (e->type == event_type::completed && e->tag == patience_) kill_all();
             if (e->type == event_type::ended) child_ended(out, e->from(), *e->data.template get<process_end>());
         }
         if (living_ != 0) return;
         if (now_ == giving_up) throw supervisor_gave_up("supervisor: more failures than its options allow");
-        out.finish();  // all are done, or it was cancelled
+        out.finish();  // all children are done, or it was cancelled
     }
-    // Killed, forced, or left by an exception: nobody would watch them any more.
+    // It was killed, forced, or left by an exception: no process would watch the children any more.
     void close() noexcept override { kill_living(); }
 
 private:
     struct supervised {
         child what;
-        pid id;  // nobody: it does not live
+        pid id;  // null: the child does not live
         bool done = false;
     };
     enum phase : std::uint8_t { running, restarting, ending, giving_up };
@@ -97,7 +97,7 @@ private:
     }
     void start(output& out, supervised& c) {
         for (;;) {
-            // Spawn and watch in one: a watch that comes later may find that the child has ended.
+            // Spawns and watches in one call: a later watch could find that the child has ended.
             if (const spawn_answer made = out.spawn_watched(c.what.make(), c.what.method)) {
                 c.id = made.id;
                 ++living_;
@@ -122,7 +122,7 @@ private:
         if (living_ == 0) return start_all(out);
         stop_all(out, restarting);
     }
-    // Notes a failure. False: it is one too many.
+    // Notes a failure. False: that was one failure too many.
     bool may_restart(output& out) {
         const std::int64_t now = out.scheduler().now_ns();
         while (!failures_.empty() && now - failures_.front() > options_.within_ns) failures_.pop_front();
@@ -136,10 +136,10 @@ private:
         out.sleep(options_.patience_ns, ++patience_);
     }
     void kill_all() {
-        if (now_ == running) return;  // all have started again
+        if (now_ == running) return;  // all have been started again already
         kill_living();
     }
-    // One that cannot be killed, since there is no memory for it, is cancelled, which needs none.
+    // If there is no memory for a kill, the child is cancelled, which needs none.
     void kill_living() noexcept {
         for (const supervised& c : children_) {
             if (!c.id) continue;
@@ -156,9 +156,9 @@ private:
     }
 
     const options options_;
-    process_core<Sync>* core_ = nullptr;  // from the first step on
+    process_core<Sync>* core_ = nullptr;  // set by the first step
     std::vector<supervised> children_;
-    std::deque<std::int64_t> failures_;  // when, within the window, ascending
+    std::deque<std::int64_t> failures_;  // the times of the failures within the window, ascending
     std::size_t living_ = 0;
     std::uint64_t patience_ = 0;  // the tag of the last sleep
     phase now_ = running;

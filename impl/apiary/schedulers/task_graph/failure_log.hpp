@@ -1,18 +1,19 @@
-// failure_log: which tasks threw, and which were cancelled because of them. It outlives the slots, so
-// that a consumer is cancelled however late it is submitted.
+// failure_log: which tasks threw, and which were cancelled because of them. It outlives the slots, so that a consumer
+// is cancelled however late it is submitted.
 //
 // When to use it. In a task_graph. It costs nothing while no task fails.
 //
 // Threads.   Any.
-// Memory.    An entry for each task that threw or was cancelled, until the graph ends. Without memory for one the
-//            program ends: the callable is destroyed by then, and a later consumer would run without its input.
+// Memory.    One entry for each task that threw or was cancelled, kept until the graph ends. If there is no memory for
+//            an entry, the program ends: the task's callable is already destroyed, and a later consumer would run
+//            without its input.
 // Invariants
-//   I1  A task is in the log before its fan_out is closed; so the submitter that finds it closed or
-//       gone finds it here.
+//   I1  A task is in the log before its fan_out is closed. So a submitter that finds the fan_out closed or gone finds
+//       the task here.
 //
 // Synchronisation
-//   The entries: the mutex. any(): relaxed, since the submitter asks after fan_out S2 or S3, and
-//   the entry was made before the step that those acquire (I1).
+//   The entries are guarded by the mutex. any() is relaxed: the submitter asks after fan_out S2 or S3, and the entry
+//   was made before the step that those acquire (I1).
 //
 // Checked by model_check/schedulers/task_graph (poison against a late edge).
 #pragma once
@@ -33,8 +34,8 @@ using task_id = std::uint64_t;
 
 struct task_failure {
     task_id task;
-    task_id cause;              // the task that threw; itself, or one that it depended on
-    std::exception_ptr thrown;  // by the cause; null for one that was cancelled
+    task_id cause;              // the task that threw: this one, or one that it depended on
+    std::exception_ptr thrown;  // the exception of `cause`; null for a task that was cancelled
 };
 
 template <class Sync = real_sync>
@@ -54,7 +55,7 @@ public:
     }
     bool any() const { return any_.load(std::memory_order_relaxed); }
 
-    // True: the task failed; then `cause` is the task that threw.
+    // True if the task failed or was cancelled; `cause` is then the task that threw.
     [[nodiscard]] bool find(task_id task, task_id& cause) {
         if (!any()) return false;
         const typename Sync::lock held(mutex_);
@@ -64,7 +65,7 @@ public:
         return true;
     }
 
-    // In no order.
+    // All entries, in no order.
     std::vector<task_failure> entries() {
         const typename Sync::lock held(mutex_);
         std::vector<task_failure> all;

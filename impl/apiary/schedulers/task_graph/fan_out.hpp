@@ -1,41 +1,39 @@
-// fan_out: the side of a task that its consumers see: the list of those that wait for it, the
-// references that keep its output, and whether it has ended. One word.
+// fan_out: what a task shows its consumers, in one word: the list of consumers that wait for it, the references that
+// keep its output, and whether it has ended.
 //
-// When to use it. In the slots of a task_window. When not: for a list of waiters whose owner nobody
-// reuses (mpsc_inbox, closed at the end, does).
+// When to use it. In the slots of a task_window. When not: for a list of waiters whose owner is not reused (mpsc_inbox,
+// closed at the end, is enough).
 //
-// The word: how many references (consumers that read the output, a scope, the task itself until it
-// has ended), the newest edge of the list (0: none), the lap of the window that the slot is in, and
-// four flags: closed (the task has ended), failed (its consumers are to be cancelled), kept (a scope
-// holds one of the references), watched (the submitter waits until the task is spent).
-// Spent: no reference is left but the scope's. Consumed: none at all; the slot is free.
+// The word has: the number of references (held by consumers that read the output, by a scope, and by the task itself
+// until it has ended), the newest edge of the list (0: none), the lap of the window in which the slot is used, and four
+// flags. closed: the task has ended. failed: its consumers are to be cancelled. kept: a scope holds one of the
+// references. watched: the submitter waits until the task is spent. A task is spent when no reference is left except
+// the scope's; it is consumed when none is left at all, and its slot is then free.
 //
 // Threads.   open, link, watch, end_scope: the submitter. close: the thread that has run the task,
 //            once. release: a holder of a reference. consumed, spent, snapshot: the submitter.
 // Progress.  link: lock-free. The rest: wait-free.
 //
 // Invariants
-//   I1  The list is closed by the same step that reads it (close): an edge is in the list that close
-//       returns, or its link is told that the task has ended. No consumer is forgotten
-//       (exhibits A27, B34).
-//   I2  The references are one count, which one thread takes to 0. A thread that has given one back,
-//       or has closed the list, does not look at the slot again: the slot may have its next task
-//       (A28, A36, B36, C05).
-//   I3  The task's own reference is given back by the step that closes. After it the closer walks
-//       edges, and those lie with consumers that wait for this walk.
-//   I4  While the submitter waits at a watched slot it links nothing, so the references only fall:
-//       exactly one step makes the task spent, and that one is told to notify.
-//   I5  A link names the lap that it means: it cannot meet the slot's next task.
+//   I1  close reads the list and closes it in one step: either an edge is in the list that close returns, or its link
+//       is told that the task has ended. So no consumer is forgotten (exhibits A27, B34).
+//   I2  The references are one count, which exactly one thread takes to 0. A thread that has given one back, or has
+//       closed the list, does not look at the slot again: the slot may have its next task (A28, A36, B36, C05).
+//   I3  The step that closes gives back the task's own reference. After it the closer walks edges only; they belong to
+//       consumers, which cannot end before the walk has reached them.
+//   I4  While the submitter waits at a watched slot it adds no links, so the references only fall: exactly one step
+//       makes the task spent, and the thread of that step notifies the submitter.
+//   I5  A link names the lap that it means, so it cannot reach the slot's next task.
 //
 // Synchronisation
-//   S1  link: compare-exchange (release) -> close: fetch_add (acquire). Edges and their consumers.
-//       Later changes of the word are read-modify-writes, so each link's release sequence reaches it.
-//   S2  close: fetch_add (release) -> link: load and failed compare-exchange (acquire). A late consumer
-//       sees what the task did.
-//   S3  close, release (release) -> consumed, watch (acquire): the slot's last user, before its next;
-//       and what the task did, before the submitter's look at its output.
-//   S4  watch: fetch_or (release) -> close, release (acquire): how the submitter is to be notified; and
-//       what the others did that held a reference, for the submitter that is notified.
+//   S1  link: compare-exchange (release) -> close: fetch_add (acquire). Publishes edges and their consumers. Later
+//       changes of the word are read-modify-writes, so each link's release sequence reaches close.
+//   S2  close: fetch_add (release) -> link: load and failed compare-exchange (acquire). A late consumer sees what the
+//       task did.
+//   S3  close, release (release) -> consumed, watch (acquire). The slot's last use comes before its next task, and what
+//       the task did comes before the submitter's look at its output.
+//   S4  watch: fetch_or (release) -> close, release (acquire). The notifying thread sees how to notify the submitter;
+//       the submitter, once notified, sees what all holders of references did.
 //
 // Checked by model_check/schedulers/task_graph.
 #pragma once
@@ -82,9 +80,9 @@ struct fan_out_word {
 
 enum class link_result {
     linked,  // the task will find the edge when it ends
-    ended,   // it has ended well; the reference is held, if one was asked for
+    ended,   // it has ended normally; the reference is held if one was asked for
     failed,  // it has ended, and its consumers are cancelled
-    gone,    // it was consumed; there is no output any more
+    gone,    // it was consumed; its output is gone
 };
 
 template <class Sync = real_sync, class Limits = task_graph_limits>
@@ -99,14 +97,14 @@ public:
 
     fan_out() { word_.store(0, std::memory_order_relaxed); }
 
-    // A new task begins in a slot that is consumed. It has its own reference, and a scope's if one is open.
+    // Begins a new task in a consumed slot. The task holds one reference, and an open scope holds another.
     void open(std::uint64_t lap, bool kept) {
         const std::uint64_t references = kept ? 2 * word::one + word::kept_flag : word::one;
         word_.store((lap & word::lap_mask) << word::lap_at | references, std::memory_order_relaxed);
     }
 
-    // Puts the edge in front of the list of the lap's task, or says why it cannot. `hold`: also takes a reference,
-    // unless the task is gone. set_next(e) writes the edge that comes after it.
+    // Puts the edge in front of the list of the lap's task, or returns why it cannot. `hold`: also takes a reference,
+    // unless the task is gone. set_next(e) must write e as the edge after it.
     template <class SetNext>
     [[nodiscard]] link_result link(std::uint64_t lap, std::uint32_t edge, bool hold, SetNext set_next) {
         word seen{word_.load(std::memory_order_acquire)};  // S2
@@ -125,20 +123,20 @@ public:
         }
     }
 
-    // The task has ended. The caller may touch nothing of its slot afterwards (I2, I3).
+    // Call it when the task has ended. After it the caller may touch nothing of the slot (I2, I3).
     [[nodiscard]] step close(bool failed) {
         const std::uint64_t change = word::closed_flag + (failed ? word::failed_flag : 0) - word::one;
         const word before{word_.fetch_add(change, std::memory_order_acq_rel)};  // S1 to S4
         return {before.edge(), makes_it_spent(before)};
     }
 
-    // Gives a reference back. True: the caller must wake the submitter. It may touch nothing of the slot afterwards
-    // (I2).
+    // Gives a reference back. True: the caller must wake the submitter. After it the caller may touch nothing of the
+    // slot (I2).
     [[nodiscard]] bool release() {
         return makes_it_spent(word{word_.fetch_sub(word::one, std::memory_order_acq_rel)});  // S3, S4
     }
 
-    // Gives the scope's reference back. Relaxed: the submitter both ends scopes and reclaims.
+    // Gives the scope's reference back. Relaxed: the submitter itself reclaims.
     void end_scope() { word_.fetch_sub(word::one + word::kept_flag, std::memory_order_relaxed); }
 
     // Asks to be notified when the task is spent. True: it is spent already, and no notification will come.

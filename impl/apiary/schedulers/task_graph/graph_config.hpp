@@ -13,49 +13,49 @@
 namespace apiary {
 
 struct task_graph_config {
-    // Threads of each worker type, 0 to 279. The default is one thread, whatever the number of processors: the
-    // submitter helps beside it. default_workers() (sync/processors.hpp) is how many can run at once, with the
-    // control group's quota.
+    // The number of threads of each worker type, 0 to 279. The default is one thread, whatever the number of
+    // processors, because the submitter runs tasks beside it. default_workers() (sync/processors.hpp) returns how many
+    // threads can run at once under the control group's quota.
     std::vector<unsigned> workers = {1};
-    // What workers may spend on looking on before they sleep, all types together and each an equal part: a share of one
-    // processor, 0 to 1 (workers/idle_spin.hpp).
+    // The share of one processor, 0 to 1, that workers may spend on looking for work before they sleep: all types
+    // together, each an equal part (workers/idle_spin.hpp).
     double idle_cpu = 0;
-    bool submitter_helps = true;          // with tasks of type 0, while it waits
-    std::size_t window = 16384;           // tasks that live; a power of two
-    std::size_t dependencies = 65536;     // of all that live; a power of two, at most 131072
+    bool submitter_helps = true;          // while the submitter waits it runs tasks of type 0
+    std::size_t window = 16384;           // tasks that are alive at a time; a power of two
+    std::size_t dependencies = 65536;     // of all living tasks; a power of two, at most 131072
     std::uint64_t output_bytes = std::uint64_t{1} << 20;
-    unsigned at_once = 64;  // tasks that a worker runs in a row, each a successor of the one before; at least 1
+    unsigned at_once = 64;  // how many tasks a worker runs in a row, each a successor of the one before; at least 1
     ready_policy policy = ready_policy::locality;
-    bool several_submitters = false;  // any thread may submit, one at a time; then there are no scopes
-    // A power of two, at least window: a window that is often full doubles, up to this; 0: it never grows.
+    bool several_submitters = false;  // any thread may submit, one at a time; scopes are not allowed then
+    // A window that is often full doubles, up to this many tasks: a power of two, at least `window`. 0: it never grows.
     std::size_t window_most = 0;
 };
 
 struct task_options {
     std::uint8_t type = 0;      // the worker type
-    std::uint32_t bytes = 0;    // of the output
-    std::int8_t priority = 0;   // by locality: of the tasks that one end makes ready its worker runs the highest first
-    std::int64_t ahead_ns = 0;  // an estimate of this task and the longest way after it; for critical_path
+    std::uint32_t bytes = 0;    // size of the output
+    std::int8_t priority = 0;   // by locality: of the tasks that one end makes ready, the worker runs the highest first
+    std::int64_t ahead_ns = 0;  // critical_path: estimated cost of this task and of the longest way after it
 };
 
 struct task_graph_counters {
     std::uint64_t ran = 0;        // tasks that were called
-    std::uint64_t at_once = 0;    // of them, those run directly after the producer that made them ready, by its worker
-    std::uint64_t cancelled = 0;  // tasks that were not called, because a task that they depended on threw
-    std::uint64_t thrown = 0;     // of those that ran
+    std::uint64_t at_once = 0;    // of these, those that ran directly after their producer, on its worker
+    std::uint64_t cancelled = 0;  // tasks that were not called, because a producer had failed
+    std::uint64_t thrown = 0;     // of those that ran, how many threw
     std::uint64_t stolen = 0, parked = 0, woken = 0;
 
     std::uint64_t begun() const { return ran + cancelled; }
 };
 
 struct task_graph_report {
-    std::uint64_t submitted = 0, consumed = 0;  // the same number, at the end
-    std::size_t open_scopes = 0;                // scopes that close had to end
+    std::uint64_t submitted = 0, consumed = 0;  // equal at the end
+    std::size_t open_scopes = 0;                // scopes that were still open at close
     std::vector<task_graph_counters> types;
 };
 
 struct task_graph_progress {
-    std::uint64_t submitted = 0, begun = 0;  // the latter have run or run now, or were cancelled; never more
+    std::uint64_t submitted = 0, begun = 0;  // begun: have run, run now, or were cancelled; never more than submitted
 };
 
 inline const task_graph_config& checked(const task_graph_config& c, unsigned max_workers) {

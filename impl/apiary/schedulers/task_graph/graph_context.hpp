@@ -14,18 +14,18 @@ template <class Graph, class Worker, class Slot>
 class graph_context {
 public:
     task_id id() const { return slot_->id.read(); }
-    // The number of the worker that runs the task, among those of its type. Of type 0 the first is the submitter's.
+    // The number of the worker that runs the task, within its type. In type 0, number 0 is the submitter.
     unsigned worker() const { return worker_->index(); }
-    // The block of this task, aligned to 16 bytes, with undefined content.
+    // This task's output block, aligned to 16 bytes. Its content is undefined at first.
     std::span<std::byte> output() const { return graph().bytes_of(*slot_); }
     template <class T>
     T* output() const {
         return reinterpret_cast<T*>(output().data());
     }
-    // How many producers the submit named.
+    // The number of producers that the submit named.
     std::size_t inputs() const { return slot_->edges.read(); }
-    // The output of the i-th of them. Empty if it has none, was consumed before this task was submitted, or if there
-    // is no such producer.
+    // The output of the i-th producer. Empty if it has none, if it was consumed before this task was submitted, or if i
+    // is too large.
     std::span<const std::byte> input(std::size_t i) const {
         if (i >= inputs()) return {};  // beyond lie the edges of other tasks
         const Slot* const producer = graph().window_.input(*slot_, i);

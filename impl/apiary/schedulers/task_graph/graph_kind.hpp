@@ -1,5 +1,5 @@
-// graph_kind: the parts of the workers of a task_graph: those of the engine, with a deque, the desk of a policy, and
-// counts of tasks. Each worker type has a crew.
+// graph_kind: the parts of a task_graph's workers: the engine's, with a deque, a policy's desk, and counters of tasks.
+// Each worker type has a crew.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,10 @@ template <class Sync, class Slot>
 struct graph_ready : ready_work<Sync, chase_lev_deque<Slot*, Sync>, Slot> {
     // Written by the worker. A job of the engine may be several tasks: a task and the successors that ran at once.
     tally<Sync> ran, at_once, cancelled, thrown;
-    // Null by locality.
+    // Null if the policy is locality.
     using desk_type = ready_desk<Sync, Slot, idle_sets<Sync>::max_workers>;
     desk_type* desk = nullptr;
-    bool priorities_differ = false;  // of those that the task which ends has made ready so far
+    bool priorities_differ = false;  // whether the tasks that the ending task has made ready so far differ in priority
     std::int64_t worked_ns = 0;  // the worker's clock, for min_clock
 };
 
@@ -40,7 +40,7 @@ void add_counters(task_graph_counters& all, const Ready& w) {
     all.thrown += w.thrown.get();
 }
 
-// A graph writes a trace of its workers (write_trace) when its parts have one:
+// A graph can write a trace of its workers (write_trace) if its parts have one:
 //
 //     struct traced_parts : apiary::default_parts<> {
 //         using trace = apiary::event_trace;

@@ -1,4 +1,4 @@
-// graph_scope: while a scope lives, the outputs of the tasks submitted in it stay.
+// graph_scope: keeps the outputs of the tasks that are submitted while it is open.
 //
 // Threads. The submitter.
 // Errors.  The constructor throws std::logic_error when a task of the graph calls it, after close, and in a graph that

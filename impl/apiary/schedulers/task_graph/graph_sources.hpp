@@ -1,5 +1,5 @@
-// graph_sources: the sources of a worker of a task_graph: the desk of its type, where a policy hands it tasks. By
-// locality there is no desk, and the sources are those of no_sources.
+// graph_sources: the sources of a task_graph's worker: the desk of its type, through which a policy hands it tasks.
+// With the policy locality there is no desk, and the sources are those of no_sources.
 //
 // Threads. The worker's own, but enter, open, leave and id: with the owner's mutex held.
 // The concept that this meets: worker_sources (workers/concepts.hpp).

@@ -1,8 +1,8 @@
-// output_ring: where the outputs of tasks lie: blocks of any size, given out and reclaimed in one
-// order, in a ring of bytes. It knows positions, not memory.
+// output_ring: places the outputs of tasks in a ring of bytes: blocks of any size, which are given out and reclaimed in
+// the same order. It handles positions only, no memory.
 //
-// When to use it. Beside a task_window, which reclaims in the order of its ids. When not: for blocks
-// that are given back in any order.
+// When to use it. Beside a task_window, which reclaims in the order of its ids. When not: for blocks that come back in
+// any order.
 //
 // Threads. One, the submitter.
 // Progress. A constant number of steps.
@@ -32,7 +32,7 @@ public:
     [[nodiscard]] bool has_room(std::uint64_t bytes) const {
         return in_use() == 0 || begin_of(bytes) + round_up(bytes) - reclaimed_ <= size_;
     }
-    // Where the block begins. Precondition: there is room.
+    // Takes a block, and returns where it begins. Precondition: there is room.
     std::uint64_t take(std::uint64_t bytes) {
         if (bytes == 0) return end_;
         const std::uint64_t begin = begin_of(bytes);
@@ -40,13 +40,13 @@ public:
         end_ = begin + round_up(bytes);
         return begin;
     }
-    // The end of the newest block: where the next one could begin.
+    // The end of the newest block, after which the next one begins.
     std::uint64_t end() const { return end_; }
     std::uint64_t offset(std::uint64_t position) const { return size_ == 0 ? 0 : position % size_; }
 
-    // All blocks up to this end are free.
+    // Frees all blocks up to this end.
     void reclaim(std::uint64_t end) {
-        if (end > reclaimed_) reclaimed_ = end;  // I3 may have passed it
+        if (end > reclaimed_) reclaimed_ = end;  // I3 may have moved it beyond `end`
     }
 
 private:

@@ -1,20 +1,20 @@
-// ready_board: the policies. Which ready task is next, and which idle worker gets it. Pure, without thread or clock:
-// the workers ask it through a desk (ready_desk.hpp).
+// ready_board: the scheduling policies: which ready task is next, and which idle worker gets it. Pure data, without
+// thread or clock; workers use it through a desk (ready_desk.hpp).
 //
 // When to use it. For the workers of one type: the clocks of another type cannot be compared with theirs (exhibit A35).
 //
 // Policies
-//   fifo           ready tasks in the order in which they became ready; the worker of the lowest number
-//   min_clock      the same tasks; of the idle workers the one that has worked least
+//   fifo           ready tasks in the order in which they became ready; the idle worker with the lowest number
+//   min_clock      the same tasks; the idle worker that has worked least
 //   critical_path  the task with the longest way to the end first, by estimated costs (Task::ahead)
 //   locality       as fifo here; one successor runs at once on its producer's worker (successor_rule.hpp)
 //
 // Threads. One at a time.
-// Memory.  Grows with the tasks that wait; so it is never full, and drops nothing (A29, B33). After reserve(tasks,
-//          workers) so many may wait, and nothing is allocated for them.
+// Memory.  Grows with the number of waiting tasks, so it is never full and drops nothing (A29, B33). After
+//          reserve(tasks, workers) that many may wait without an allocation.
 // Errors.  ready, idle and reserve: std::bad_alloc, beyond what was reserved.
-// Invariant. After a next() that gave nothing, no task waits while a worker is idle. So no worker needs to
-//            yield to another: the task goes to the worker that should have it (A32).
+// Invariant. After a next() that returned nothing, no task waits while a worker is idle. So no worker needs to yield to
+//            another: the task goes to the worker that should have it (A32).
 // Tested by ready_board_test.cpp; checked, in the desk, by model_check/schedulers/task_graph.
 #pragma once
 
@@ -44,8 +44,8 @@ inline ready_policy policy_of(std::string_view name) {
                                 "'; there are fifo, min_clock, critical_path and locality");
 }
 
-// An estimate as the policies compare it: 48 bits of nanoseconds, for which a slot has room. All beyond 39 hours are
-// equal.
+// An estimate as the policies compare it: 48 bits of nanoseconds, for which a slot has room. All estimates above 39
+// hours count as equal.
 inline std::int64_t clamped_ahead(std::int64_t ns) {
     constexpr std::int64_t most = (std::int64_t{1} << 47) - 1;
     return std::clamp(ns, -most, most);
@@ -69,12 +69,12 @@ public:
         tasks_.push_back({policy_ == ready_policy::critical_path ? -clamped_ahead(t.ahead()) : 0, number_++, &t});
         std::push_heap(tasks_.begin(), tasks_.end(), std::greater<>());
     }
-    // Precondition: it is not idle already. `worked`: its clock.
+    // Precondition: the worker is not idle yet. `worked`: its clock.
     void idle(unsigned worker, std::int64_t worked) {
         idle_.emplace_back(policy_ == ready_policy::min_clock ? worked : 0, worker);
         std::push_heap(idle_.begin(), idle_.end(), std::greater<>());
     }
-    // False: it was not idle, or was matched.
+    // False: the worker was not idle, or has been matched with a task.
     bool withdraw(unsigned worker) {
         const auto found = std::find_if(idle_.begin(), idle_.end(), [&](const auto& i) { return i.second == worker; });
         if (found == idle_.end()) return false;
@@ -82,7 +82,7 @@ public:
         std::make_heap(idle_.begin(), idle_.end(), std::greater<>());
         return true;
     }
-    // The next task and its worker; both are off the board.
+    // Takes the next task and its worker off the board; empty if there is no pair.
     std::optional<match> next() {
         if (tasks_.empty() || idle_.empty()) return std::nullopt;
         std::pop_heap(tasks_.begin(), tasks_.end(), std::greater<>());

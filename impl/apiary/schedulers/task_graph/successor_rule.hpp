@@ -1,4 +1,4 @@
-// successor_rule: in which order a worker runs the tasks of its type that an end makes ready.
+// successor_rule: the order in which a worker runs the tasks of its type that became ready by one end.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,14 @@
 
 namespace apiary {
 
-// Of equal priority the older runs first: what sorts by this must be stable.
+// Of tasks with equal priority the older runs first, so a sort by this order must be stable.
 template <class Task>
 bool runs_before(const Task& a, const Task& b) {
     return a.priority() > b.priority();
 }
 
-// The oldest is in front; then the one that runs first is. Stable, by merging: no memory.
+// Sorts tasks that stand oldest first: the one to run first comes to the front. A stable merge sort, which needs no
+// memory.
 template <class Task>
 void sort_by_priority(fifo_list<Task>& tasks) {
     if (tasks.size() < 2) return;

@@ -45,9 +45,9 @@ public:
         type_ = type, priority_ = priority;
         ahead_high_ = static_cast<std::int32_t>(ahead >> 16), ahead_low_ = static_cast<std::uint16_t>(ahead & 0xFFFF);
     }
-    // Runs the callable, and destroys it.
+    // Runs the callable, and then destroys it.
     void call(context& c) { act_(*this, &c); }
-    // Destroys it.
+    // Destroys the callable.
     void forget() { act_(*this, nullptr); }
 
     std::uint8_t type() const { return type_; }
@@ -90,7 +90,7 @@ private:
     alignas(void*) std::byte callable_[room];
     std::uint8_t type_ = 0;
     std::int8_t priority_ = 0;
-    std::uint16_t ahead_low_ = 0;  // 48 bits in all: the slot has no room for more
+    std::uint16_t ahead_low_ = 0;  // with the high part 48 bits; the slot has no room for more
     std::int32_t ahead_high_ = 0;
 };
 

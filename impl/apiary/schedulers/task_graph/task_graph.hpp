@@ -11,33 +11,32 @@
 // (fork_join), or tasks without dependencies (hive).
 //
 // Threads.   submit, scope, wait, close, state, output, window, bytes, report: the submitter, which is one thread at a
-//            time. The first four may not be called by a task of this graph, nor by a task that such a one runs while
-//            it waits for another graph, nor by the copy or move of a callable: a submit makes that in the middle of
+//            time. The first four must not be called by a task of this graph, nor by a task that such a task runs while
+//            it waits for another graph, nor by the copy or move of a callable, which a submit makes in the middle of
 //            its turn. With several_submitters any thread may call submit, wait and close. They exclude each other,
-//            also while one of them waits; state, output, window, bytes and report need a time when none of them is
-//            called. submitted, reclaimed, progress, counters, failures: any thread. write_trace: after close.
-//            Construction and destruction: while no other call runs.
+//            also while one of them waits; call state, output, window, bytes and report only while none of them runs.
+//            submitted, reclaimed, progress, counters, failures: any thread. write_trace: after close. Construction and
+//            destruction: while no other call runs.
 // Blocking.  submit waits while the window, the dependencies or the output heap is full. wait and close wait until all
-//            tasks have completed. Meanwhile the submitter runs tasks of type 0 itself, if it may (submitter_helps),
-//            and sleeps when there are none.
-// Order.     A task runs after its producers. When a task ends, its worker looks at those of its own type that this
-//            makes ready. It runs the one of the highest priority at once, the oldest where priorities are equal, and
-//            then the others in that order. They can be stolen: a thief takes the next one where tasks are long, else
-//            the last; so does the worker itself when it takes the oldest of its deque in turn
-//            (workers/fairness.hpp). Tasks of another type go to that crew's pool as they become ready. With a policy
-//            other than locality that policy decides (ready_board.hpp), whatever the priorities, and every hand-over
-//            takes a mutex.
+//            tasks have completed. Meanwhile the submitter runs tasks of type 0 if it may (submitter_helps), and sleeps
+//            when there are none.
+// Order.     A task runs after its producers. When a task ends, its worker takes the tasks of its own type that became
+//            ready by that. It runs the one with the highest priority at once (of equal ones the oldest), and then the
+//            others in that order. Thieves may take the others: the next one if tasks are long, else the last one. The
+//            worker itself takes the last one when its deque's oldest has its turn (workers/fairness.hpp). Tasks of
+//            another type go to that crew's pool when they become ready. With a policy other than locality, the policy
+//            decides (ready_board.hpp), priorities do not count, and every hand-over takes a mutex.
 // Errors.    submit throws before anything has changed: std::invalid_argument (an unknown producer, a type without
 //            workers), std::length_error (too many producers, an output larger than the heap), window_stuck (an open
-//            scope keeps the window full), std::logic_error (after close, or from a task of this graph), and what the
-//            copy of the callable throws. state and counters throw std::invalid_argument for a task or a type that does
-//            not exist. A task that throws cancels those that depend on it; failures() names them and the cause, and
-//            wait and close throw nothing for it. close throws std::bad_alloc where there is no memory for its report;
-//            the graph is closed then. The destructor makes no report.
-// Memory.    Slots of 128 bytes, edges of 12, the output heap, and for each type 8 bytes a slot for tasks that are
-//            ready (24 by a policy other than locality). All of it is allocated at the start, and where the window
-//            grows. Callables of more than task_body::room bytes, and failures, are allocated one by one. Without
-//            memory for a larger deque a worker puts tasks into the pool.
+//            scope keeps the window full), std::logic_error (after close, or from a task of this graph), and any
+//            exception of copying the callable. state and counters throw std::invalid_argument for a task or a type
+//            that does not exist. A task that throws cancels those that depend on it; failures() lists them and the
+//            cause, and neither wait nor close throws because of it. close throws std::bad_alloc if there is no memory
+//            for its report; the graph is closed then. The destructor makes no report.
+// Memory.    Slots of 128 bytes, edges of 12, the output heap, and for each type 8 bytes a slot for ready tasks (24
+//            with a policy other than locality). All of it is allocated at the start, and when the window grows.
+//            Callables larger than task_body::room bytes, and failures, are allocated one by one. Without memory for a
+//            larger deque a worker puts tasks into the pool.
 //
 // The protocol: README.md.
 // Tested by tests/. Checked by model_check/schedulers/task_graph. Stressed by stress/schedulers/task_graph.
@@ -94,7 +93,7 @@ public:
         for (std::size_t type = 0; type != config_.workers.size(); ++type) {
             crew_type& crew = crews_.emplace_back(
                 *this, worker_parameters{.idle_cpu = config_.idle_cpu / static_cast<double>(config_.workers.size())});
-            // The first worker of type 0 is the submitter's: it has no thread of its own.
+            // The first worker of type 0 is the submitter, for which no thread is started.
             const unsigned all = config_.workers[type] + (type == 0 ? 1 : 0);
             auto* const desk = config_.policy == ready_policy::locality
                                    ? nullptr
@@ -109,15 +108,15 @@ public:
             threads_, static_cast<unsigned>(crews_.size()), [this](unsigned type) { start_threads(type); },
             [this] { this->stop_crews(stop_mode::drain, crews_); });
     }
-    // task_graph g({}): the usual config. Without this, {} could be a config or a graph.
+    // For `task_graph g({})`, which would otherwise be ambiguous: {} could be a config or a graph.
     explicit basic_task_graph(no_config) : basic_task_graph() {}
     ~basic_task_graph() {
         if (closed_) return;
         const submitter_turn turn(*this);
-        end();  // and no report: that takes memory, and nothing may be thrown here
+        end();  // without a report, which needs memory: a destructor must not throw
     }
 
-    // Submits a task that runs after those that `after` names. Returns its id; ids count from 0.
+    // Submits a task that runs after the tasks in `after`. Returns its id; ids count from 0.
     template <class F>
     task_id submit(std::span<const task_id> after, F&& f, task_options options = {}) {
         const submitter_turn turn(*this);
@@ -142,8 +141,7 @@ public:
         return submit(std::span<const task_id>(), std::forward<F>(f), options);
     }
 
-    // While a scope lives, the outputs of the tasks submitted in it stay. Scopes nest; a task belongs to the
-    // innermost one.
+    // An open scope keeps the outputs of the tasks submitted in it. Scopes nest; a task belongs to the innermost.
     using scope = graph_scope<basic_task_graph>;
 
     // Waits until all submitted tasks have completed.
@@ -151,15 +149,15 @@ public:
         const submitter_turn turn(*this);
         wait_for_all();
     }
-    // Waits, then ends the open scopes and the workers. A submit after it is refused.
+    // Waits for all tasks, then ends the open scopes and the workers. A later submit throws std::logic_error.
     task_graph_report close() {
         const submitter_turn turn(*this);
         if (!closed_) end();
         return report();
     }
 
-    // The output of a task that has completed, while a scope or a consumer holds it. Otherwise empty, also for a task
-    // that threw or was cancelled.
+    // The output of a completed task, while a scope or a consumer holds it. Otherwise empty; also empty for a task that
+    // threw or was cancelled.
     std::span<const std::byte> output(task_id id) const {
         const auto* s = window_.completed(id);
         return s == nullptr || s->out.snapshot().failed() ? std::span<const std::byte>() : bytes_of(*s);
@@ -174,15 +172,15 @@ public:
         return window_.state(id);
     }
 
-    // Hints while tasks run. The submitter reclaims only when it needs room.
+    // Hints while tasks run. The submitter reclaims slots only when it needs room.
     std::uint64_t submitted() const { return window_.submitted(); }
     std::uint64_t reclaimed() const { return window_.reclaimed(); }
-    std::size_t window() const { return window_.slots(); }                         // a submit may make it larger
+    std::size_t window() const { return window_.slots(); }                         // a submit may enlarge it
     std::size_t bytes() const { return window_.bytes() + window_.ring().size(); }  // of the window and the output heap
     task_graph_progress progress() const {
         task_graph_progress p;
         for (std::size_t type = 0; type != crews_.size(); ++type) p.begun += counters_of(type).begun();
-        p.submitted = std::max(submitted(), p.begun);  // a task that has begun was submitted
+        p.submitted = std::max(submitted(), p.begun);  // so that a task that has begun counts as submitted
         return p;
     }
     std::vector<task_failure> failures() { return window_.failures().entries(); }
@@ -198,9 +196,9 @@ public:
         return r;
     }
 
-    // Writes the events of the workers, type by type, as elements of Chrome's traceEvents. Only with parts that have
-    // a trace (graph_kind.hpp). A span is a task and the successors that ran at once after it. The submitter is
-    // worker 0 of type 0.
+    // Writes the events of the workers, type by type, as elements of Chrome's traceEvents. Needs parts that have a
+    // trace (graph_kind.hpp). A span is a task together with the successors that ran directly after it. The submitter
+    // is worker 0 of type 0.
     void write_trace(std::ostream& out) const
         requires(Parts::trace::on)
     {
@@ -210,7 +208,7 @@ public:
                 crews_[type].table()[i]->events().write(out, ++track, ("type " + std::to_string(type)).c_str(), i);
     }
 
-    // For the workers, in place of front_end's: a graph is only ever drained. A constant saves 6 instructions a task.
+    // Hides front_end's: a graph is always drained. The constant saves a worker 6 instructions a task.
     static constexpr bool discarding() { return false; }
 
     // The end function of every slot's job.
@@ -242,7 +240,7 @@ private:
         return all;
     }
     static std::byte* new_heap(std::size_t n) { return new (std::align_val_t{16}) std::byte[n]; }
-    // One submitter at a time. A task of this graph that took a turn could wait for itself.
+    // Lets one submitter in at a time. A task of this graph is refused, because it could wait for itself.
     class submitter_turn {
     public:
         explicit submitter_turn(basic_task_graph& g) {
@@ -253,7 +251,7 @@ private:
     private:
         std::optional<typename Sync::lock> held_;
     };
-    // After this `tasks` tasks may be ready, and a worker that takes one needs no memory.
+    // After this, `tasks` tasks may be ready, and a worker that takes one allocates nothing.
     void reserve(std::size_t tasks) {
         for (desk_type& desk : desks_) desk.reserve(tasks);
         if (desks_.empty())
@@ -281,7 +279,7 @@ private:
             throw std::logic_error(
                 "task_graph: a task of this graph calls its submitter's functions; it could wait for itself");
     }
-    // The worker of another graph whose task waits for this one, and so lies below `w` on the same stack.
+    // The worker of another graph whose task waits for this graph, and so lies below `w` on the same stack.
     const worker_type* beneath(const worker_type& w) const { return &w == crews_[0].table()[0] ? beneath_ : nullptr; }
     void must_be_open() const {
         if (closed_) [[unlikely]]
@@ -305,7 +303,7 @@ private:
         put(s, w);
         w.crew().wake_one();
     }
-    [[gnu::always_inline]] void put(slot& s, worker_type& w) {  // without memory for the deque: into the pool
+    [[gnu::always_inline]] void put(slot& s, worker_type& w) {  // without memory for the deque: to the pool
         if (!w.ready().push(&s, [&w](fifo_list<slot>& l) { return w.crew().post_list(l); }))
             Sync::fail("task_graph: a crew was closed while tasks lived");
     }
@@ -313,9 +311,9 @@ private:
         if (!crews_[s.type()].post(&s)) Sync::fail("task_graph: a crew was closed while tasks lived");
     }
 
-    // By policy: hands a ready task to the idle worker that should have it.
+    // For a policy with a desk: hands a ready task to the idle worker that should have it.
     void give(slot& s) {
-        const std::uint8_t type = s.type();  // before the push: after it the slot may have its next task
+        const std::uint8_t type = s.type();  // read before the push: after it the slot may have its next task
         wake(crews_[type], desks_[type], desks_[type].push(s));
     }
     void wake(crew_type& c, const desk_type& desk, typename desk_type::workers handed) {
@@ -333,7 +331,7 @@ private:
             fifo_list<slot> made_ready;
             window_.complete(
                 *s, cause,
-                [&](slot& c) { c.type() == type ? made_ready.push_front(&c) : give(c); },  // the newest comes first
+                [&](slot& c) { c.type() == type ? made_ready.push_front(&c) : give(c); },  // they come newest first
                 [this] { notify(); });
             const auto [next, handed] = desk.ended(w.index(), w.ready().worked_ns, made_ready);
             wake(w.crew(), desk, handed);
@@ -342,7 +340,7 @@ private:
         return desk.keep(w.index(), *s), true;
     }
 
-    // Returns the task for which its consumers are to be cancelled, or no_cause.
+    // Returns the cause for which the consumers are to be cancelled, or no_cause.
     task_id run_or_cancel(slot& s, worker_type& w) {
         task_id cause = s.cause.load(std::memory_order_relaxed);
         if (cause == window_type::no_cause) [[likely]] {
@@ -361,7 +359,7 @@ private:
         }
         return cause;
     }
-    // Runs or cancels the task, and hands on the tasks that this makes ready. Returns the one to be run next, or null.
+    // Runs or cancels the task, and queues the tasks that became ready by that. Returns the one to run next, or null.
     // Inlined, as put is: otherwise the two cost 8 instructions a task.
     [[gnu::always_inline]] slot* run_task(slot& s, worker_type& w) {
         const std::uint8_t type = s.type();
@@ -370,7 +368,7 @@ private:
         unsigned shared = 0;
         window_.complete(
             s, cause,
-            [&](slot& consumer) {  // the newest comes first
+            [&](slot& consumer) {  // they come newest first
                 if (consumer.type() != type) return post(consumer);
                 slot* const newer = std::exchange(next, &consumer);
                 if (newer == nullptr) return;
@@ -387,9 +385,9 @@ private:
         }
         return next;
     }
-    // Puts the tasks that have just been shared into the order of their priorities: the next one at the end of the
-    // deque from which this worker takes. Those that thieves have taken have begun. Without memory for the deque some
-    // lie in the pool; then as many older tasks of this worker are put in order instead.
+    // Orders by priority the tasks that were just put into the deque: the next one to run comes to the end from which
+    // this worker takes. Tasks that thieves have taken have begun. If memory was short, some tasks lie in the pool;
+    // then as many older tasks of this worker are ordered instead.
     [[gnu::noinline, gnu::cold]] slot* by_priority(slot& oldest, unsigned shared, worker_type& w) {
         w.ready().priorities_differ = false;
         fifo_list<slot> all;
@@ -405,7 +403,7 @@ private:
         while (slot* t = all.pop_front()) put(*t, w);
         return next;
     }
-    // The catch does nothing but keep the exception.
+    // The handler only stores the exception.
     static std::exception_ptr call(slot& s, context& c) noexcept {
         try {
             s.call(c);
@@ -415,7 +413,7 @@ private:
         return nullptr;
     }
 
-    // The submitter waits until the slot is spent. It is notified once (fan_out I4).
+    // The submitter waits until a slot is spent, and is notified once (fan_out I4).
     worker_type& submitter() { return *crews_[0].table()[0]; }
     void wait_for(slot& s) {
         waiting_.emplace(submitter());
@@ -450,10 +448,10 @@ private:
     window_type window_;
     const std::unique_ptr<std::byte[], free_heap> heap_;
     typename Sync::mutex submitters_;
-    std::deque<desk_type> desks_;  // of each type; none for locality
+    std::deque<desk_type> desks_;  // one for each type; none with locality
     std::deque<crew_type> crews_;
     std::optional<latch<worker_type>> waiting_;  // where the submitter waits
-    const worker_type* beneath_ = nullptr;       // whose task it is that waits there, of another graph
+    const worker_type* beneath_ = nullptr;       // the worker of another graph whose task is the submitter that waits
     bool closed_ = false;
     std::size_t open_at_close_ = 0;
     typename Parts::threads threads_;

@@ -1,39 +1,38 @@
-// task_window: the tasks that live: their slots in a ring, which consumer waits for which producer, and where outputs
-// lie. It runs nothing: a task that is ready is handed to the caller.
+// task_window: the tasks that are alive: their slots in a ring, the edges between consumers and producers, and the
+// places of outputs. It runs nothing: it hands each task that becomes ready to its caller.
 //
-// When to use it. Under a scheduler of dependent tasks (task_graph.hpp). When
-// not: for tasks whose producers are always known to have ended.
+// When to use it. Under a scheduler of dependent tasks (task_graph.hpp). When not: for tasks whose producers are always
+// known to have ended.
 //
-// A task goes through Pending, Ready, Running, Completed and Consumed, each once. It is pending while
-// producers are missing (join_counter), completed when its fan_out is closed, consumed when no
-// reference is left. Its slot is then free, as soon as all older ones are consumed, too.
+// A task goes through Pending, Ready, Running, Completed and Consumed, each once. It is pending while producers are
+// missing (join_counter), completed when its fan_out is closed, and consumed when no reference is left. Its slot is
+// free once all older slots are consumed, too.
 //
-// A task takes one slot, one edge for each producer, and a block for its output. All three lie in rings, are given out
-// in the order of the ids and come back in that order. So "full" is one question, and the answer is to wait for the
-// oldest task.
+// A task takes one slot, one edge for each producer, and a block for its output. All three lie in rings: they are given
+// out in the order of the ids, and come back in that order. So if any of them is full, the remedy is the same: wait for
+// the oldest task.
 //
-// `Body` is what the user keeps in a slot. `Limits` narrows the fields of the word for checks.
+// `Body` is the user's part of a slot. `Limits` narrows the fields of the fan_out word, for checks.
 //
 // Threads.   submit, begin_scope, end_scope, wait_for_all, reclaim, resize: one thread at a time, the submitter.
 //            complete, input: the thread that runs the task. submitted, reclaimed: any, as hints.
-// Blocking.  submit, resize and wait_for_all call wait(slot) when they must; it returns when the slot is spent. The
-//            rest is lock-free, except for the log of failures.
-// Errors.    submit throws before anything has changed: std::invalid_argument for a producer that is
-//            not older, std::length_error for what the rings could never hold, window_stuck when the
-//            oldest task is kept by a scope that is open. It passes on what fill throws.
+// Blocking.  submit, resize and wait_for_all call wait(slot) if they must wait; it returns when the slot is spent. All
+//            other calls are lock-free, except for the log of failures.
+// Errors.    submit throws before anything has changed: std::invalid_argument for a producer that is not older,
+//            std::length_error for sizes that the rings could never hold, window_stuck if an open scope keeps the
+//            oldest task. It passes on exceptions of fill.
 //
 // Invariants
-//   I1  reclaimed <= every task that is not consumed. The submitter alone moves it, and no other thread looks at the
-//       head (so A25, B32 and A38 cannot happen).
-//   I2  A slot is set up by the submitter when it is taken again, not by the thread that consumed it
-//       (A24).
-//   I3  The edges of a task are its consumers' links: they lie in its own part of the ring, and come
-//       back with its slot. A producer that walks its list reads an edge before it arrives at the
-//       consumer, which cannot end before. (The order of the list does not matter for this.)
-//   I4  A wait ends: the oldest task is in no open scope, so it ends when its producers have, and is
-//       consumed when its consumers have, and all of those have been submitted (A31).
-//   I5  A task that failed, or was cancelled, cancels each of its consumers, early or late: by `cause`
-//       before the arrival, or by the log.
+//   I1  reclaimed is at most the id of the oldest task that is not consumed. Only the submitter moves it, and no other
+//       thread looks at the head (so A25, B32 and A38 cannot happen).
+//   I2  The submitter sets up a slot when it takes the slot again; the thread that consumed the slot does not (A24).
+//   I3  The edges of a task link it into its producers' lists. They lie in the task's own part of the ring, and come
+//       back with its slot. A producer that walks its list reads an edge before it arrives at that edge's task, which
+//       cannot end before. (The order of the list does not matter for this.)
+//   I4  A wait ends: the oldest task is in no open scope, so it ends when its producers have ended, and is consumed
+//       when its consumers have ended; all of those have been submitted (A31).
+//   I5  A task that failed or was cancelled cancels each of its consumers, early or late: by `cause` before the
+//       arrival, or by the log.
 //
 // Checked by model_check/schedulers/task_graph, and by the museum's twins of A24 to A38.
 #pragma once
@@ -62,8 +61,7 @@ namespace apiary {
 
 enum class task_state { pending, ready, running, completed, consumed };
 
-// A submit throws this where it could wait for ever: the oldest task is kept by a scope that only the submitter can
-// end.
+// Thrown by a submit that could wait for ever: a scope that only the submitter can end keeps the oldest task.
 struct window_stuck : std::logic_error {
     using std::logic_error::logic_error;
 };
@@ -72,7 +70,7 @@ struct window_sizes {
     std::size_t slots = 16384;         // a power of two
     std::size_t dependencies = 65536;  // a power of two
     std::uint64_t output_bytes = std::uint64_t{1} << 20;
-    std::size_t most_slots = 0;  // a window that is often full doubles, up to this; 0: it never grows
+    std::size_t most_slots = 0;  // a window that is often full doubles, up to this many; 0: it never grows
 };
 
 struct nothing_to_reserve {
@@ -87,16 +85,16 @@ class task_window {
 public:
     static constexpr task_id no_cause = UINT64_MAX;
 
-    // Two cache lines: the body, and the members that links and reclaims look at.
+    // Two cache lines: the body, and the members that linking and reclaiming use.
     struct alignas(64) slot : Body {
         join_counter<Sync> in;
-        std::uint32_t scope_next = 0;  // the submitter's: 1 + an older slot of the scope; 0: none
+        std::uint32_t scope_next = 0;  // only for the submitter: 1 + an older slot of the scope; 0: none
         fan_out<Sync, Limits> out;
         cell<std::uint32_t> edges{0}, edges_end{0};     // written by the submitter, before the first edge
-        cell<std::uint32_t> bytes{0}, output_grain{0};  // so are these: the output's size; where it begins, in grains
+        cell<std::uint32_t> bytes{0}, output_grain{0};  // likewise: size of the output, and where it begins, in grains
         cell<task_id> id{0};
-        typename Sync::template atomic<task_id> cause;  // why it is cancelled; written by producers before they arrive
-        std::uint64_t output_end = 0;                   // the submitter's
+        typename Sync::template atomic<task_id> cause;  // why it is cancelled; producers write it before they arrive
+        std::uint64_t output_end = 0;                   // only for the submitter
 
         slot() { cause.store(no_cause, std::memory_order_relaxed); }
         std::uint64_t output_at() const { return std::uint64_t{output_grain.read()} * output_ring::grain; }
@@ -104,7 +102,7 @@ public:
 
     struct submitted_task {
         slot* task;
-        bool ready;  // the caller must hand it on
+        bool ready;  // the caller must queue it
     };
 
     explicit task_window(const window_sizes& sizes)
@@ -112,7 +110,7 @@ public:
           edges_mask_(power_of_two("dependencies", sizes.dependencies, max_edges) - 1),
           most_slots_(sizes.most_slots == 0 ? 0 : power_of_two("window_most", sizes.most_slots, max_slots, sizes.slots)),
           ring_(sizes.output_bytes) {
-        if (sizes.output_bytes > output_ring::grain << 32)  // a slot names its block in 32 bits, by grains
+        if (sizes.output_bytes > output_ring::grain << 32)  // a slot names its block in 32 bits, in grains
             throw std::invalid_argument("task_graph: output_bytes is " + std::to_string(sizes.output_bytes) +
                                         "; it can be up to 2^36");
         submitted_.store(0, std::memory_order_relaxed);
@@ -120,13 +118,14 @@ public:
         std::tie(slots_, edges_) = new_rings(slots_mask_ + 1, edges_mask_ + 1);
     }
     ~task_window() {
+        static_assert(alignof(task_window) == cache_line, "what the submitter writes begins a line of its own");
         Sync::destroy_array(edges_, edges_mask_ + 1);
         Sync::destroy_array(slots_, slots_mask_ + 1);
     }
     task_window(const task_window&) = delete;
     task_window& operator=(const task_window&) = delete;
 
-    // Submits a task that waits for its producers, which may have been consumed. fill(slot) writes the user's part;
+    // Submits a task that waits for its producers, which may be consumed already. fill(slot) writes the user's part;
     // wait(slot) blocks until that slot is spent; reserve(slots) is called before the window grows to `slots`.
     template <class Fill, class Wait, class Reserve = nothing_to_reserve>
     submitted_task submit(std::span<const task_id> producers, std::uint32_t bytes, Fill fill, Wait wait,
@@ -136,7 +135,7 @@ public:
         if (!has_room(id, producers.size(), bytes)) [[unlikely]]
             make_room(id, producers.size(), bytes, wait, reserve);
         slot& s = at(id);
-        fill(s);  // nothing has changed when it throws
+        fill(s);  // if it throws, nothing has changed
         const auto edges = static_cast<std::uint32_t>(producers.size());
         s.id.write(id);
         s.bytes.write(bytes);
@@ -155,8 +154,8 @@ public:
     }
 
     // Precondition: the task has run or was cancelled, and its callable is destroyed. `cause`: no_cause, or the task
-    // for which its consumers are cancelled; it is in the log already. Calls on_ready(slot) for each consumer that is
-    // ready: the caller must hand it on. Calls notify() to wake the submitter, which has called wait. The caller may
+    // because of which its consumers are cancelled; that is in the log already. Calls on_ready(slot) for each consumer
+    // that is ready, which the caller must queue. Calls notify() to wake the submitter if that waits. The caller may
     // not use the slot afterwards.
     template <class OnReady, class Notify>
     void complete(slot& s, task_id cause, OnReady on_ready, Notify notify) {
@@ -175,7 +174,7 @@ public:
         if (notifies || closed.notify) notify();
     }
 
-    // The slot of the i-th producer, whose output is held until this task completes. Null: that producer has no
+    // The slot of the i-th producer, whose output is held until this task completes. Null if that producer has no
     // output, or was consumed before this task was submitted.
     const slot* input(const slot& s, std::size_t i) const {
         const std::uint32_t first = s.edges_end.read() - s.edges.read();
@@ -183,8 +182,8 @@ public:
         return producer == 0 ? nullptr : &slots_[producer - 1];
     }
 
-    // Tasks that are submitted between begin_scope and end_scope keep their outputs until the end. An inner scope has
-    // its own tasks.
+    // Tasks submitted between begin_scope and end_scope keep their outputs until end_scope. A task belongs to the
+    // innermost scope.
     void begin_scope() { scopes_.push_back(0); }
     // Precondition: a scope is open. Ends the innermost one.
     void end_scope() {
@@ -201,7 +200,7 @@ public:
     template <class Wait>
     void wait_for_all(Wait wait) {
         const task_id first = reclaimed();
-        for (task_id id = submitted(); id != first; --id)  // the newest first: most of the others have ended then
+        for (task_id id = submitted(); id != first; --id)  // newest first: most older tasks have ended by then
             if (slot& s = at(id - 1); !s.out.spent()) wait(s);
         reclaim();
     }
@@ -217,9 +216,9 @@ public:
         reclaimed_.store(oldest, std::memory_order_relaxed);
     }
 
-    // Waits until all tasks are consumed, and then gives the window so many slots and dependencies. False: a scope
-    // keeps tasks, and nothing has changed. No other thread looks at slots or edges then: it only does so for tasks
-    // that are not consumed (fan_out I2; I3).
+    // Waits until all tasks are consumed, and then changes the number of slots and dependencies. False: a scope keeps
+    // tasks, and nothing has changed. No other thread looks at slots or edges meanwhile: it does so only for tasks that
+    // are not consumed (fan_out I2; I3).
     template <class Wait>
     bool resize(std::size_t slots, std::size_t dependencies, Wait wait) {
         const std::size_t slots_mask = power_of_two("window", slots, max_slots) - 1;
@@ -234,7 +233,7 @@ public:
         return true;
     }
 
-    // By the submitter, or when no task lives.
+    // For the submitter, or for any thread when no task is alive.
     task_state state(task_id id) const {
         if (id < reclaimed()) return task_state::consumed;
         const slot& s = at(id);
@@ -248,7 +247,7 @@ public:
     // The slot of a task that has completed and is not consumed; otherwise null.
     const slot* completed(task_id id) const {
         if (id >= submitted() || state(id) != task_state::completed) return nullptr;
-        return at(id).out.consumed() ? nullptr : &at(id);  // acquires what the task did
+        return at(id).out.consumed() ? nullptr : &at(id);  // acquires: the caller sees what the task did
     }
 
     task_id submitted() const { return submitted_.load(std::memory_order_relaxed); }
@@ -264,9 +263,9 @@ private:
     static constexpr std::uint64_t max_edges = std::bit_floor(std::min(word::max_edge, word::max_references - 2));
     static constexpr unsigned waits_before_it_grows = 4;
     struct edge {
-        cell<std::uint32_t> next{0};      // in the producer's list: 1 + an edge's place; 0: none
-        cell<std::uint32_t> consumer{0};  // 1 + its slot
-        cell<std::uint32_t> held{0};      // 1 + the producer's slot, when this edge holds its output; 0: it does not
+        cell<std::uint32_t> next{0};      // the next edge of the producer's list, as 1 + its place; 0: none
+        cell<std::uint32_t> consumer{0};  // the consumer, as 1 + its slot
+        cell<std::uint32_t> held{0};      // the producer, as 1 + its slot, if this edge holds its output; else 0
     };
 
     static std::size_t power_of_two(const char* what, std::size_t n, std::uint64_t most, std::size_t least = 1) {
@@ -277,7 +276,7 @@ private:
                                     std::to_string(most));
     }
 
-    // Both or neither.
+    // Allocates both rings or none.
     static std::pair<slot*, edge*> new_rings(std::size_t slots, std::size_t edges) {
         slot* const new_slots = Sync::template create_array<slot>(slots);
         try {
@@ -317,7 +316,8 @@ private:
     bool has_edges_and_slots(task_id id, std::size_t edges) const {
         return id - reclaimed() <= slots_mask_ && edges + (edges_end_ - edges_reclaimed_) <= edges_mask_ + 1;
     }
-    // At first it waits for a quarter of the window, so that a submitter that sleeps is not woken for each slot.
+    // First tries to wait until a quarter of the window is free, so that a sleeping submitter is not woken for each
+    // slot.
     template <class Wait, class Reserve>
     [[gnu::noinline]] void make_room(task_id id, std::size_t edges, std::uint32_t bytes, Wait& wait, Reserve& reserve) {
         reclaim();
@@ -332,7 +332,7 @@ private:
             reclaim();
         }
     }
-    // True: there may be room now. Without memory the window stays as it is, for good.
+    // True: there may be room now. If there is no memory to grow, the window never grows again.
     template <class Wait, class Reserve>
     bool grows(Wait& wait, Reserve& reserve) {
         if ((slots_mask_ + 1) * 2 > most_slots_ || ++waits_ < waits_before_it_grows || !scopes_.empty()) return false;
@@ -353,7 +353,7 @@ private:
                            " are). End the scope, or make the window, the dependencies or the output heap larger");
     }
 
-    // True: all producers have ended. The last edge is added when all else is done; until then the task cannot become
+    // True: all producers have ended. The last edge is added after everything else; until then the task cannot become
     // ready.
     bool add_edges(slot& s, std::uint32_t position, std::span<const task_id> producers) {
         if (producers.empty()) return true;
@@ -362,7 +362,7 @@ private:
         std::uint32_t ended = 0;
         for (const task_id p : producers.first(producers.size() - 1))
             if (!add_edge(s, consumer, position++, p, oldest)) ++ended;
-        if (ended != 0) (void)s.in.arrive(ended);  // the last one's unit is left
+        if (ended != 0) (void)s.in.arrive(ended);  // the unit of the last producer is left
         return !add_edge(s, consumer, position, producers.back(), oldest) && s.in.arrive();
     }
     // False: the producer has ended already.
@@ -390,18 +390,19 @@ private:
         if (log_.find(producer, cause)) s.cause.store(cause, std::memory_order_relaxed);  // I5
     }
 
-    // The end of every task reads these. They change only while no task lives.
+    // Read at the end of every task. They change only while no task is alive.
     std::size_t slots_mask_, edges_mask_;
     int lap_shift_ = std::countr_zero(slots_mask_ + 1);
     slot* slots_ = nullptr;
     edge* edges_ = nullptr;
-    // The submitter writes these for every task, so they have lines of their own. Other threads may read the two ids.
+    // The submitter writes these for every task, so they have cache lines of their own (impl/DECISIONS.md D166). Other
+    // threads may read the two ids.
     alignas(cache_line) std::uint32_t edges_end_ = 0;
-    std::uint32_t edges_reclaimed_ = 0;  // places ever given out, and given back; they wrap
-    std::size_t most_slots_;             // 0: it does not grow, or there was no memory to
-    unsigned waits_ = 0;                 // for room, in a window of this size
+    std::uint32_t edges_reclaimed_ = 0;  // edges ever given out, and given back; both wrap
+    std::size_t most_slots_;             // 0: it does not grow, or there was no memory for that
+    unsigned waits_ = 0;                 // waits for room in a window of this size
     output_ring ring_;
-    std::vector<std::uint32_t> scopes_;  // of each open scope, 1 + the slot of its newest task
+    std::vector<std::uint32_t> scopes_;  // for each open scope: 1 + the slot of its newest task
     typename Sync::template atomic<task_id> submitted_, reclaimed_;
     failure_log<Sync> log_;
 };

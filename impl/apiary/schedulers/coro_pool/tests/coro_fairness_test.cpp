@@ -29,7 +29,7 @@ using task = core_type::task<>;
 // As coro_pool has them.
 constexpr worker_parameters standard{.looks_before_sleep = 0, .naps = 0};
 
-// `crowd` coroutines that spawn their successors, each as long as `task_ns`; behind `head_start` of them `posts` come
+// `crowd` coroutines that spawn their successors, each as long as `task_ns`; after `head_start` of them `posts` come
 // into the crew's pool, as from another thread.
 class contest {
 public:

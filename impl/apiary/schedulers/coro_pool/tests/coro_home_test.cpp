@@ -40,7 +40,7 @@ public:
         hand(std::noop_coroutine());
         thread_.join();
     }
-    // The caller touches nothing of the coroutine behind it.
+    // After that the caller touches nothing of the coroutine.
     void hand(std::coroutine_handle<> h) {
         const std::lock_guard held(mutex_);
         handed_ = h;

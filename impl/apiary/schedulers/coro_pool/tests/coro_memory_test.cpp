@@ -163,7 +163,7 @@ TEST(frame_blocks, come_back_from_a_thread_that_ends) {
             << n;
 }
 
-// Destroyed behind what hands the thread's blocks back, which was made later.
+// Destroyed after the object that hands the thread's blocks back, which was made later.
 struct gives_back_late {
     ~gives_back_late() { give_blocks_back(blocks); }
     std::vector<void*> blocks;

@@ -29,7 +29,7 @@ public:
         : core_(2, {.steal_rounds = stealing ? 2U : 0U, .looks_before_sleep = 0}, 0, {},
                 {.stealing = stealing, .priorities = true}) {}
 
-    // Worker 0 runs it, and what it leaves behind.
+    // Worker 0 runs it, and the work that it leaves.
     void run(task t) {
         EXPECT_TRUE(core_.spawn(std::move(t)));
         while (turn_of(0)) {

@@ -115,7 +115,7 @@ co_task<> counts_at_once(std::atomic<unsigned>& n) {
     co_return;
 }
 
-// Nobody could take what lay behind a long one in its worker's batch: without that this ends.
+// No worker could take what lay behind a long one in its worker's batch: without that this ends.
 TEST(coro_switches, without_stealing_no_batch_hides_a_coroutine) {
     std::atomic<unsigned> began = 0, n = 0;
     std::atomic<bool> over = false;

@@ -208,6 +208,29 @@ TEST(when_any, a_stop_that_goes_down_many_races_does_not_grow_the_stack) {
     }
 }
 
+co_task<> at_the_bottom(well& w, unsigned levels, std::stop_token& innermost, std::atomic<bool>& there) {
+    if (levels != 0) {
+        (void)co_await when_any(at_the_bottom(w, levels - 1, innermost, there));
+        co_return;
+    }
+    innermost = co_await my_token();
+    there = true;
+    (void)co_await w.dry.receive();
+}
+
+TEST(when_any, races_however_deep_are_asked_before_the_request_returns) {
+    well w;
+    std::stop_source stop;
+    std::stop_token innermost;
+    std::atomic<bool> there = false;
+    running_pool pool(1);
+    ASSERT_TRUE(pool.spawn(at_the_bottom(w, 200, innermost, there), {.stop = stop}));
+    while (!there) std::this_thread::yield();
+    stop.request_stop();
+    EXPECT_TRUE(innermost.stop_requested());
+    pool.stop();
+}
+
 co_task<> empty_contender() {
     co_task<int> t = when_begun(begun, 1);
     co_await std::move(t);

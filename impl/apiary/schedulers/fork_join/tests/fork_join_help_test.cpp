@@ -203,7 +203,7 @@ TEST(fork_join_help, a_reserve_beyond_the_address_space_refuses_every_fork) {
     EXPECT_EQ(pool.run([] { return 5; }), 5);
 }
 
-// The fork of the second and the third is one of its own, behind the first, and meets what stack there is then.
+// The fork of the second and the third is one of its own, after the first, and gets the stack that is left then.
 TEST(fork_join_help, of_three_branches_the_first_may_have_run_when_there_is_no_stack_for_the_others) {
     fork_join_pool pool({.workers = 1});
     int first = 0, others = 0;

@@ -1,4 +1,4 @@
-// Heap calls of a pool behind its first call: none, whichever worker runs, takes, divides or sleeps. And what the trace
+// Heap calls of a pool after its first call: none, whichever worker runs, takes, divides or sleeps. And what the trace
 // of a worker does without memory.
 #include <apiary/schedulers/fork_join/parallel.hpp>
 #include <apiary/schedulers/fork_join/pool.hpp>
@@ -110,7 +110,7 @@ TEST(fork_join_memory, no_heap_call_behind_the_first_run) {
                 w, 0, 1000, 0, [](int i) { return i; }, [](int a, int b) { return a + b; }, 10);
         }) == 499'500;
         for (const auto parked = pool.counters().parked; pool.counters().parked == parked;) {
-            pool.run([] {});  // its worker sleeps again behind it
+            pool.run([] {});  // its worker sleeps again after it
             std::this_thread::yield();
         }
         if (round % 10 != 0) continue;
@@ -166,6 +166,62 @@ TEST(parallel_scan, leaves_each_output_old_or_new_where_any_allocation_fails) {
         }
         ASSERT_LT(at, 1000);
     }
+}
+
+// A comparison that allocates.
+bool by_boxes(const boxed& a, const boxed& b) {
+    const boxed copy = a;
+    asm volatile("" : : "r"(copy.number.get()) : "memory");  // else the compiler needs no box
+    return *copy.number < *b.number;
+}
+// Whichever of them fails, the range is a permutation of what it was.
+TEST(parallel_sort, loses_nothing_where_any_allocation_fails) {
+    fork_join_pool pool({.workers = 2});
+    pool.run([] {});
+    constexpr int n = 3000;
+    std::vector<int> numbers(n);
+    std::uint64_t failed = 0;
+    bool whole = false;
+    for (std::int64_t at = 1; !whole; at += at / 32 + 1) {
+        std::vector<boxed> all;
+        for (int i = 0; i != n; ++i) all.emplace_back(i * 1009 % n);
+        try {
+            pool.run([&](context& w) {
+                until_heap_is_empty = at;
+                whole = apiary::parallel_sort(w, all.begin(), all.end(), by_boxes);
+                until_heap_is_empty = INT64_MAX;
+            });
+        } catch (const std::bad_alloc&) {
+            until_heap_is_empty = INT64_MAX;
+            ++failed;
+        }
+        for (int i = 0; i != n; ++i) numbers[static_cast<std::size_t>(i)] = *all[static_cast<std::size_t>(i)].number;
+        if (!whole) std::sort(numbers.begin(), numbers.end());
+        for (int i = 0; i != n; ++i) ASSERT_EQ(numbers[static_cast<std::size_t>(i)], i) << "at " << at;
+    }
+    EXPECT_GE(failed, 20U);
+}
+// Whichever of them fails, the caller has the exception, and the next loop has its sum.
+TEST(parallel_reduce, throws_where_any_allocation_fails) {
+    fork_join_pool pool({.workers = 2});
+    pool.run([] {});
+    const auto plus = [](const boxed& a, const boxed& b) { return boxed(*a.number + *b.number); };
+    int sum = -1;
+    for (std::int64_t at = 1; sum < 0; ++at) {
+        try {
+            pool.run([&](context& w) {
+                until_heap_is_empty = at;
+                const boxed all = apiary::parallel_reduce(w, 0, 60, boxed(), [](int i) { return boxed(i); }, plus, 4);
+                until_heap_is_empty = INT64_MAX;
+                sum = *all.number;
+            });
+            EXPECT_GE(at, 120);
+        } catch (const std::bad_alloc&) {
+            until_heap_is_empty = INT64_MAX;
+        }
+        ASSERT_LT(at, 1000);
+    }
+    EXPECT_EQ(sum, 1770);
 }
 
 TEST(event_trace, counts_what_it_has_no_memory_for) {

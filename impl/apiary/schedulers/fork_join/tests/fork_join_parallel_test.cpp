@@ -64,6 +64,8 @@ TEST(parallel_for, looks_as_often_as_the_grain_says) {
         return apiary::detail::chunk_of(apiary::detail::loop_range<int>{0, n}, grain, workers);
     };
     EXPECT_EQ(chunk(100, 0, 2), 1U) << "behind every index of a short loop";
+    EXPECT_EQ(chunk(255, 0, 2), 1U);
+    EXPECT_EQ(chunk(256, 0, 2), 2U);
     EXPECT_EQ(chunk(1280, 0, 2), 10U);
     EXPECT_EQ(chunk(10'000'000, 0, 2), 1024U);
     EXPECT_EQ(chunk(100, 7, 2), 7U);
@@ -78,6 +80,7 @@ TEST(parallel_for, of_an_empty_range_does_nothing) {
         EXPECT_TRUE(parallel_for(w, 0, 0, [](int) { ADD_FAILURE(); }));
         EXPECT_TRUE(parallel_for(w, 5, -5, [](int) { ADD_FAILURE(); }, {.grain = 1}));
         EXPECT_EQ(parallel_reduce(w, 7U, 7U, 42, [](unsigned) { return 1; }, std::plus<>()), 42);
+        EXPECT_EQ(parallel_reduce(w, 5, -5, 42, [](int) { return 1; }, std::plus<>()), 42);
     });
 }
 
@@ -111,6 +114,25 @@ TEST(parallel_for, knows_the_ends_of_its_type) {
         parallel_for(w, static_cast<std::int8_t>(-128), static_cast<std::int8_t>(127), [&](std::int8_t) { ++turns; });
         EXPECT_EQ(turns, 5 + 255);
     });
+}
+
+// Nobody ends such a loop: it stops when it has been divided and both halves have begun.
+TEST(parallel_for, divides_a_range_of_more_than_2_to_the_63_indices) {
+    constexpr apiary::detail::loop_range<std::int64_t> all{INT64_MIN, INT64_MAX};
+    EXPECT_EQ(all.size(), UINT64_MAX);
+    EXPECT_EQ(all.front(all.size() / 2).last, -1);
+    fork_join_pool pool({.workers = 2});
+    std::stop_source stop;
+    std::atomic<bool> lower = false, upper = false;
+    EXPECT_FALSE(pool.run([&](context& w) {
+        return parallel_for(w, all.first, all.last,
+                            [&](std::int64_t i) {
+                                (i < -1 ? lower : upper) = true;
+                                if (lower && upper) stop.request_stop();
+                            },
+                            {.stop = stop.get_token()});
+    }));
+    EXPECT_TRUE(lower && upper);
 }
 
 // The first index ends only when the last has begun: the loop is divided between two chunks, for the worker that is
@@ -185,7 +207,7 @@ TEST(parallel_for, lets_an_exception_out_when_all_that_began_is_over) {
 }
 
 // Indices of a loop that is divided between two workers, the first of each half at the same time. One of the two
-// throws; the other goes on only when the thrower's worker sleeps, which is behind all that it does about the
+// throws; the other goes on only when the thrower's worker sleeps, which is after all that it does about the
 // exception.
 struct thrown_beside_another_half {
     static constexpr int indices = 10'000;

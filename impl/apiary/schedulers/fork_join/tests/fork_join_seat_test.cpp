@@ -136,7 +136,7 @@ TEST(fork_join_seat, recursion_too_deep_is_told_of_the_callers_own_stack) {
             return 1 + fork_join(w, [&w, left] { return descend(w, left - 1); }, [] { return 0; }).first;
         }
     };
-    // A large stack first, a small one behind it: the latter's floor counts.
+    // A large stack first, then a small one: the small one's floor counts.
     const auto deep = [](void* p) -> void* {
         auto& of = *static_cast<fork_join_pool*>(p);
         EXPECT_EQ(of.run([](context& w) { return chain::descend(w, 100); }), 100);

@@ -208,7 +208,7 @@ TEST(fork_join_pool, runs_calls_of_many_threads) {
         });
     for (std::thread& t : callers) t.join();
     EXPECT_EQ(right, 200);
-    while (pool.counters().roots != 200U) std::this_thread::yield();  // counted behind the end of the call
+    while (pool.counters().roots != 200U) std::this_thread::yield();  // counted after the end of the call
 }
 
 TEST(fork_join_pool, run_on_its_own_worker_is_a_plain_call_and_on_anothers_goes_over) {

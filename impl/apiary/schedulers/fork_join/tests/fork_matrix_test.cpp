@@ -265,7 +265,7 @@ TEST_P(loop_matrix, a_parallel_reduce_gives_it_and_its_parts_in_order) {
 }
 INSTANTIATE_TEST_SUITE_P(each, loop_matrix, testing::ValuesIn(of_loops), name_of);
 
-// Forks of three branches: the same letters behind the number of a branch, and A: it asks for an offer; K.
+// Forks of three branches: the same letters after the number of a branch, and A: it asks for an offer; K.
 const situation of_forks[] = {
     {"all", "", "012", "y", 0},
     {"stolen", "0T", "012", "y", 0},

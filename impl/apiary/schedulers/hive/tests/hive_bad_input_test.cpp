@@ -149,7 +149,7 @@ TEST(bad_input, posts_from_a_destructor_during_a_stop_are_refused) {
         hive h({.io_workers = 2, .compute_workers = 1});
         ASSERT_TRUE(h.post_to_worker(0, [&] {
             for (int i = 0; i < 3; ++i) {
-                ASSERT_TRUE(h.post_to_worker(0, posts_at_its_end(&h, &accepted)));  // behind this task
+                ASSERT_TRUE(h.post_to_worker(0, posts_at_its_end(&h, &accepted)));  // after this task
                 ASSERT_TRUE(h.post_delayed(posts_at_its_end(&h, &accepted), 1h));
             }
             h.request_stop(apiary::stop_mode::discard);

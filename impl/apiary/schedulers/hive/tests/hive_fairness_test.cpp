@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -125,7 +126,7 @@ TYPED_TEST(hive_fairness, a_task_in_the_pool_waits_for_one_turn_at_most) {
     expect_prompt<TypeParam>(way::pool, 1, standard.global_probe_interval + 1);
     expect_prompt<TypeParam>(way::pool, crowded, one_turn);
 }
-// The older half of a full ring goes to the pool, and a post that comes behind it waits for it.
+// The older half of a full ring goes to the pool, and a post that comes later waits for it.
 TEST(hive_fairness_of_halves, what_has_overflowed_stands_in_the_pool_before_later_posts) {
     constexpr std::size_t ring = apiary::hive_half_limits<apiary::real_sync>::capacity;
     const auto waited = contest<still_half_stealing_parts>(2, way::deque, ring + 2).waits(way::pool);
@@ -148,7 +149,7 @@ TYPED_TEST(hive_fairness, beside_long_own_tasks_the_pool_waits_for_one_of_them_a
         EXPECT_LE(waited.back(), c.behind + tasks) << c.task_ns;
     }
 }
-// Also when they have just begun: a worker that had no own task looks at the clock behind the first few.
+// Also when they have just begun: a worker that had no own task looks at the clock after the first few.
 TYPED_TEST(hive_fairness, long_own_tasks_that_have_just_begun_are_known_behind_two_looks_at_the_clock) {
     constexpr std::size_t tasks = standard.pool_visits, crowd = 4;
     const auto waited = contest<TypeParam>(2, way::deque, crowd, standard.probe_ns * 10, 1).waits(way::pool, tasks);
@@ -254,6 +255,64 @@ TYPED_TEST(hive_fairness, many_tasks_of_the_pool_pass_beside_tasks_that_yield) {
             else  // something for this worker alone comes with every yield: one task of each, in turn
                 EXPECT_LE(waited.back(), tasks + yielders * tasks);
         }
+}
+
+// Two tasks of a millisecond that respawn, and in each of them sixty posts of a microsecond come from outside: more
+// than pool_visits, and a sixteenth of the time.
+TYPED_TEST(hive_fairness, beside_long_own_tasks_the_pool_has_time_and_not_only_a_number_of_visits) {
+    apiary::still_script::core_on<TypeParam> h(1, 0, standard);
+    h.clock().set(1);
+    auto& worker = *h.io()[0];
+    constexpr int posts = 60, rounds = 50;
+    static_assert(posts > static_cast<int>(standard.pool_visits));
+    int waiting = 0, most = 0, ran = 0;
+    std::function<void()> respawn = [&] {
+        h.clock().advance(1'000'000);
+        for (int n = 0; n < posts; ++n) {
+            ++waiting;
+            EXPECT_TRUE(h.post(storage::make([&] {
+                h.clock().advance(1'000);
+                --waiting;
+            })));
+        }
+        most = std::max(most, waiting);
+        if (++ran == rounds) return h.request_stop(stop_mode::discard);
+        EXPECT_TRUE(worker.post_local(storage::make(respawn)));
+    };
+    for (int k = 0; k < 2; ++k)
+        EXPECT_TRUE(h.post_to(0, storage::make([&] { EXPECT_TRUE(worker.post_local(storage::make(respawn))); })));
+    worker.run();
+    // The worker learns that they are long from its first looks.
+    EXPECT_LE(most, (2 * static_cast<int>(standard.first_looks) + 1) * posts);
+    EXPECT_LE(waiting, 2 * posts) << "at the end the pool is not longer than what two tasks bring";
+}
+
+// Own tasks of a tenth of probe_ns beside a pool that never runs dry: both have their turns. The pool's time is not
+// that of own tasks, whose interval would otherwise shrink to one task.
+TYPED_TEST(hive_fairness, own_tasks_have_as_much_time_as_a_pool_that_never_runs_dry) {
+    apiary::still_script::core_on<TypeParam> h(1, 0, standard);
+    h.clock().set(1);
+    auto& worker = *h.io()[0];
+    constexpr std::int64_t own_ns = standard.probe_ns / 10, others_ns = 1'000;
+    std::int64_t own = 0, others = 0;
+    std::function<void()> respawn = [&] {
+        h.clock().advance(own_ns);
+        own += own_ns;
+        if (own + others > 100 * standard.probe_ns) return h.request_stop(stop_mode::discard);
+        EXPECT_TRUE(worker.post_local(storage::make(respawn)));
+    };
+    std::function<void()> comes_again = [&] {
+        h.clock().advance(others_ns);
+        others += others_ns;
+        EXPECT_TRUE(h.post(storage::make(comes_again)));
+    };
+    for (int k = 0; k < 2; ++k) {
+        EXPECT_TRUE(h.post(storage::make(comes_again)));
+        EXPECT_TRUE(h.post_to(0, storage::make([&] { EXPECT_TRUE(worker.post_local(storage::make(respawn))); })));
+    }
+    worker.run();
+    EXPECT_GE(own, others * 3 / 4);
+    EXPECT_GE(others, own * 3 / 4);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <span>
@@ -422,7 +423,7 @@ TEST_F(logic, cancelled_timers_are_swept_when_the_heap_has_grown_to_twice_what_w
     const auto add = [&](bool cancelled) {
         const auto nothing = [] {};
         using block = apiary::delayed_callable<std::remove_const_t<decltype(nothing)>, real_sync>;
-        auto* b = real_sync::create<block>(nothing);
+        auto* b = real_sync::create<block>(5000, nothing);
         kept.emplace_back(b);
         task_type* t = storage::make(apiary::delayed_entry<real_sync>(b));
         t->deadline_ns = 5000;
@@ -477,6 +478,7 @@ TEST_F(logic, parameters_may_be_as_small_as_stated_and_no_smaller) {
     for (const auto member : {&p::probe_ns, &p::long_yield_ns, &p::nap_ns, &p::search_ns}) refused(member, 0);
     refused(&p::steal_rounds, 0U);
     refused(&p::timer_spin_ns, -1);
+    for (const double share : {-0.01, 1.01, std::nan("")}) refused(&p::idle_cpu, share);
     EXPECT_NO_THROW(apiary::hive({.compute_workers = 1, .io_slice_ns = 0}));
     EXPECT_THROW(apiary::hive({.compute_workers = 1, .io_slice_ns = -1}), std::invalid_argument);
     refused(&p::global_batch, std::size_t{65});

@@ -78,7 +78,7 @@ TEST_F(rules, a_timer_that_is_due_this_instant_runs_and_can_still_be_cancelled) 
     auto& worker = *h.io()[0];
     const auto delayed = [&](auto callable) {
         using block = apiary::delayed_callable<decltype(callable), real_sync>;
-        auto* b = real_sync::create<block>(callable);
+        auto* b = real_sync::create<block>(1000, callable);
         apiary::delayed_handle<real_sync> handle(b);
         task_type* t = storage::make(apiary::delayed_entry<real_sync>(b));
         t->deadline_ns = 1000;
@@ -104,7 +104,7 @@ struct counted_block : apiary::delayed_block<real_sync> {
     using base = apiary::delayed_block<real_sync>;
     counted_block()
         : base([](base& b, bool) { ++static_cast<counted_block&>(b).ended; },
-               [](base& b) { ++static_cast<counted_block&>(b).freed; }) {}
+               [](base& b) { ++static_cast<counted_block&>(b).freed; }, 1) {}
     int ended = 0, freed = 0;
 };
 
@@ -247,7 +247,7 @@ TEST_F(rules, a_searcher_that_found_its_own_task_wakes_the_next_for_what_all_may
     EXPECT_EQ(log, (words{"targeted", "for anybody"}));
 }
 
-// A searcher may lie behind another thread for as long as that has the processor.
+// A searcher may be descheduled for as long as another thread has the processor.
 TEST_F(rules, posts_count_on_a_search_for_so_long_and_then_wake_the_next) {
     core_type h(4, 0, {});
     const auto wakes = [&h] {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <semaphore>
 #include <span>
 #include <stdexcept>
 #include <thread>
@@ -82,10 +83,11 @@ void every_post_at_every_move() {
         }
     };
     at_every_move([&] { EXPECT_TRUE(h.post_micro(callable(b))); });
+    at_every_move([&] { EXPECT_TRUE(h.post_to_pool(callable(b))); });
     at_every_move([&] { EXPECT_TRUE(h.post_to_worker(1, callable(b))); });
     at_every_move([&] { EXPECT_TRUE(h.post_compute(callable(b))); });
     at_every_move([&] { EXPECT_TRUE(h.post_delayed(callable(b), 0ns)); });
-    EXPECT_GE(thrown, 4U);
+    EXPECT_GE(thrown, 5U);
 
     // A batch: all or none, whichever of its elements throws.
     {
@@ -157,6 +159,7 @@ TEST(throws, a_post_without_memory_has_posted_nothing) {
     const auto large = [token, &ran, ballast] { ran += ballast[0] == std::byte{} ? 1 : 2; };
     at_every_allocation(1, [&] { return h.post_micro(small); });
     at_every_allocation(2, [&] { return h.post_micro(large); });
+    at_every_allocation(2, [&] { return h.post_to_pool(large); });
     at_every_allocation(2, [&] { return h.post_to_worker(1, large); });
     at_every_allocation(2, [&] { return h.post_compute(large); });
     at_every_allocation(2, [&] { return static_cast<bool>(h.post_delayed(large, 0ns)); });
@@ -319,7 +322,39 @@ TEST(throws, a_run_that_cannot_start_a_thread_accounts_for_every_task) {
     }
 }
 
-// Destroyed behind everything that its thread has made later, the blocks of task_storage among them.
+// A user's loop that only waits to be woken, on the thread that brought it.
+struct waiting_loop {
+    static constexpr std::int64_t forever = INT64_MAX;
+    std::counting_semaphore<> woken{0};
+    std::thread::id home;
+    void here() const { EXPECT_EQ(std::this_thread::get_id(), home); }
+    void wait(std::int64_t) { here(), woken.acquire(); }
+    void poll() { here(); }
+    void wake() { woken.release(); }
+};
+
+TEST(throws, a_run_that_cannot_start_a_thread_lets_its_guest_go) {
+    for (int allocations = 0; allocations < 3; ++allocations) {
+        hive h({.io_workers = 2, .compute_workers = 1});
+        waiting_loop loop;
+        std::binary_semaphore sits(0);
+        std::atomic<unsigned> id{0};
+        std::thread guest([&] {
+            EXPECT_TRUE(h.attach_this_thread(
+                loop, [&](unsigned mine) { loop.home = std::this_thread::get_id(), id = mine, sits.release(); }));
+        });
+        sits.acquire();
+        EXPECT_TRUE(h.post_to_worker(id, [] {}));
+        allocations_left = allocations;
+        EXPECT_THROW(h.run(), std::bad_alloc);
+        allocations_left = -1;
+        guest.join();
+        EXPECT_EQ(h.report().run + h.report().discarded, 1U);
+        EXPECT_FALSE(h.attach_this_thread(loop));
+    }
+}
+
+// Destroyed after everything that its thread has made later, the blocks of task_storage among them.
 struct posts_at_the_end {
     hive* h = nullptr;
     std::atomic<int>* ran = nullptr;

@@ -1,4 +1,4 @@
-// acting: processes out of callables, and what tests ask of them.
+// acting: processes made of callables, and helpers of the tests.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ private:
     std::function<void()> at_close_;
 };
 
-// Asks for a bound in its init.
+// A process that sets a bound in its init.
 class bounded : public acting {
 public:
     bounded(mailbox_limit l, step_function f, std::function<void()> at_close = {})
@@ -44,7 +44,7 @@ private:
     mailbox_limit limit_;
 };
 
-// Each event goes to `on`; a cancel ends it.
+// Passes each event to `on`; a cancel ends it.
 inline std::unique_ptr<process> on_events(std::function<void(event&, step_output&)> on,
                                           std::function<void()> at_close = {}) {
     return std::make_unique<acting>(
@@ -61,7 +61,7 @@ inline std::unique_ptr<process> deaf() {
     return on_events([](event&, step_output&) {});
 }
 
-// For what must come, however slow the machine is.
+// Waits for something that must come, however slow the machine is.
 template <class Condition>
 void wait_for(Condition condition) {
     while (!condition()) std::this_thread::sleep_for(std::chrono::microseconds(50));

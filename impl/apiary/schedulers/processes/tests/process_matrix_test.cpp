@@ -161,7 +161,7 @@ TEST_P(supervisor_matrix, does_in_each_phase_what_is_allowed_and_leaves_no_child
                 if (e->type == event_type::ended) how = static_cast<int>(*e->data.get<process_end>()), out.finish();
         }));
         wait_for([&] { return watched.load(); });
-        // Each answer is behind what the worker had to do before: the ends of children and what the supervisor did
+        // Each answer comes after what the worker had to do before: the ends of children and what the supervisor did
         // about them.
         const pid probe = all.spawn(std::make_unique<acting>([](event_batch& batch, step_output&) {
                                  while (batch.next() != nullptr) {  // outlives a stop, too

@@ -48,7 +48,7 @@ processes_config with_handlers(kept_commands& kept, unsigned workers = 2) {
                 {nothing, [](auto&, process_command&&) {}}}};
 }
 
-// Calls once, notes what it is told, and ends behind so many events.
+// Calls once, records what it is told, and ends after so many events.
 struct caller {
     std::vector<std::pair<event_type, std::uint64_t>> told;
     std::vector<yield_error> errors;

@@ -293,7 +293,7 @@ TEST(processes_links, the_end_of_a_receiver_ends_no_later_request_to_another_by_
     EXPECT_TRUE(all.look(p, real_sync::forever).lives);
     EXPECT_EQ(all.send(c, 0), send_answer::accepted);
     wait_for([&] { return !all.lives(p); });
-    (void)all.stop(real_sync::forever);  // `lives` is a hint: what p has done is seen behind the workers' end
+    (void)all.stop(real_sync::forever);  // `lives` is a hint: what p has done is seen after the workers' end
     EXPECT_EQ(told, (std::vector{yield_error::none, yield_error::none}));
 }
 

@@ -639,5 +639,72 @@ TEST(processes_mailbox, many_senders_and_one_receiver_lose_nothing_under_each_po
     }
 }
 
+// Tries ten times to send a dead letter again to where it was sent.
+struct sends_again {
+    processes* to_all = nullptr;
+    std::vector<send_answer> answers;
+    void operator()(pid to, event& letter) {
+        send_answer a = send_answer::full;
+        for (int i = 0; i != 10 && a == send_answer::full; ++i) a = to_all->send(to, std::move(letter.data));
+        answers.push_back(a);
+    }
+};
+constexpr std::array all_policies{when_full::refuse, when_full::suspend_sender, when_full::drop_oldest};
+
+// The dead letters are told last, so the watcher sends while the place is still that of the ended process.
+TEST(processes_mailbox, a_send_after_the_end_of_a_full_one_says_that_it_has_ended) {
+    for (const when_full policy : all_policies) {
+        std::atomic<bool> watching = false, open = false, told = false;
+        send_answer of_watcher{};
+        sends_again again;
+        processes all({.workers = 2, .on_dead_letter = [&](pid to, dead_letter, event& e) {
+                           wait_for([&] { return told.load(); });
+                           again(to, e);
+                       }});
+        again.to_all = &all;
+        const pid id = all.spawn(std::make_unique<bounded>(mailbox_limit{.most = 1, .then = policy},
+                                                           [&](event_batch&, step_output& out) {
+                                                               wait_for([&] { return open.load(); });
+                                                               out.finish();
+                                                           }))
+                           .id;
+        (void)all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+            if (!watching) {
+                EXPECT_EQ(out.watch(id), send_answer::accepted);
+                watching = true;
+            }
+            while (event* e = batch.next()) {
+                if (e->type != event_type::ended) continue;
+                of_watcher = out.send(e->from(), 1);
+                told = true;
+                out.finish();
+            }
+        }));
+        wait_for([&] { return watching.load(); });
+        const std::size_t room = policy == when_full::drop_oldest ? 2 : 1;
+        for (std::size_t i = 0; i != room; ++i) EXPECT_EQ(all.send(id, 1), send_answer::accepted);
+        open = true;
+        all.join();
+        EXPECT_EQ(of_watcher, send_answer::completing);
+        EXPECT_EQ(again.answers, std::vector(room, send_answer::completing));
+    }
+}
+
+TEST(processes_mailbox, one_that_is_killed_has_room_again_when_its_letters_are_buried) {
+    for (const when_full policy : all_policies) {
+        gated g;
+        sends_again again;
+        processes all({.workers = 1, .on_dead_letter = [&](pid to, dead_letter, event& e) { again(to, e); }});
+        again.to_all = &all;
+        const pid id = all.spawn(g.make({.most = 1, .then = policy})).id;
+        wait_for([&] { return g.in_step.load(); });
+        EXPECT_EQ(all.send(id, 1), send_answer::accepted);
+        EXPECT_EQ(all.kill(id), send_answer::accepted);
+        g.open = true;
+        all.join();
+        EXPECT_EQ(again.answers, (std::vector{send_answer::accepted, send_answer::completing})) << "a dead letter, too";
+    }
+}
+
 }  // namespace
 }  // namespace processes_mailbox_test

@@ -99,7 +99,7 @@ TEST(processes_stop, reports_what_steps_left_unread_since_it_began_and_no_more) 
            }))
             .id;
     wait_for([&] { return steps == 1; });
-    for (int step = 2; step <= 3; ++step) {  // the second leaves its message before the stop, the third behind it
+    for (int step = 2; step <= 3; ++step) {  // the second leaves its message before the stop, the third after it
         EXPECT_EQ(all.send(reads_nothing, 0), send_answer::accepted);
         wait_for([&] { return steps == step; });
     }

@@ -481,7 +481,7 @@ TEST(processes, a_cancel_is_told_once_and_reaches_the_idle_and_the_blocked) {
     }
 }
 
-// What is queued behind it comes in one batch.
+// Messages that are queued after it come in one batch.
 struct gate {
     std::atomic<bool> busy = false, open = false;
     void shut(processes& one_worker) {

@@ -166,7 +166,7 @@ TEST(supervisor, starts_none_again_for_all_before_the_last_has_ended) {
     EXPECT_EQ(all.send(pid{failing}, 0), send_answer::accepted);
     wait_for([&] { return cancelled.load(); });
     wait_for([&] { return all.counters().living == 2 || slow_starts == 2; });
-    // The second is answered behind the step that the end of the other may have come with.
+    // The second is answered after the step that the end of the other may have come with.
     for (int i = 0; i != 2; ++i) EXPECT_TRUE(all.look(made.id, real_sync::forever).told);
     EXPECT_EQ(slow_starts, 1);
     EXPECT_EQ(all.counters().living, 2U);
@@ -320,7 +320,7 @@ TEST(supervisor, the_patience_of_an_earlier_stop_kills_nobody_in_a_later_one) {
     EXPECT_EQ(all.send(pid{failing}, 0), send_answer::accepted);
     wait_for([&] { return cancelled.load(); });
     EXPECT_EQ(all.complete_yield(made.id, 1), send_answer::accepted) << "as the timer of the first stop";
-    // The second is answered behind the step that the first may have come with.
+    // The second is answered after the step that the first may have come with.
     for (int i = 0; i != 2; ++i) EXPECT_TRUE(all.look(made.id, real_sync::forever).told);
     (void)all.send(pid{slow}, 0);
     wait_for([&] { return starts == 3; });

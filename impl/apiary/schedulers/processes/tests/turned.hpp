@@ -1,13 +1,16 @@
-// turned: a scheduler whose workers have no threads: a test says when which of them has its turn, also within a step of
-// another. So what comes between two moments of a run comes there each time.
+// turned: a scheduler whose workers have no threads. A test decides when each worker has its turn, also within a step
+// of another. So events come at the same moment of a run each time.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
 #include <apiary/schedulers/processes/process_core.hpp>
+
+#include "acting.hpp"
 
 namespace apiary {
 
@@ -17,14 +20,14 @@ struct basic_turned {
     using worker = typename core::worker_type;
 
     explicit basic_turned(unsigned workers = 1, const basic_process_config<Sync>& c = {}) : all(workers, c) {}
-    // Without a step: what the steps of a test use may be gone by then.
+    // Ends all processes without a step, because objects that their steps use may be gone.
     ~basic_turned() {
         all.request_stop();
         all.force();
         turns();
         EXPECT_TRUE(all.over()) << "something lives, and no worker has it";
     }
-    // What `f` does is done on the thread of that worker.
+    // Runs `f` as that worker's thread.
     template <class F>
     auto on(unsigned w, F f) {
         struct scope {
@@ -42,7 +45,7 @@ struct basic_turned {
         while (turn(w)) {
         }
     }
-    // By that worker, whose newest free place is given out first.
+    // Spawns on that worker, which uses its newest free place first.
     pid spawn(std::unique_ptr<basic_process<Sync>> body, unsigned w = 0) {
         return on(w, [&] { return all.spawn(std::move(body)).id; });
     }
@@ -50,5 +53,33 @@ struct basic_turned {
 
     core all;
 };
+
+// Shared by the tests that run processes turn by turn.
+namespace by_turns {
+
+using turned = basic_turned<real_sync>;
+
+inline void ignore(event_batch& batch) {
+    while (batch.next() != nullptr) {
+    }
+}
+inline constexpr mailbox_limit narrow{.most = 1, .then = when_full::suspend_sender};
+inline constexpr std::uint32_t nothing = 1;  // a command that nobody completes
+inline basic_process_config<> with_nothing() {
+    return {.handlers = {{nothing, [](auto&, process_command&&) {}}}};
+}
+
+// The first step calls for nothing and blocks, so that its mailbox keeps what is sent, until the call is completed:
+// tag 1.
+inline std::unique_ptr<process> full_until_completed(mailbox_limit l = narrow) {
+    return std::make_unique<bounded>(l, [begun = false](event_batch& batch, step_output& out) mutable {
+        ignore(batch);
+        if (std::exchange(begun, true)) return;
+        out.call(nothing, 1);
+        out.block();
+    });
+}
+
+}  // namespace by_turns
 
 }  // namespace apiary

@@ -68,7 +68,7 @@ int stream(int argc, char** argv) {
         const std::string option = argv[i];
         if (option != "--tasks" && option != "--workers" && option != "--window")
             throw std::invalid_argument("no option " + option + "; there are --tasks, --workers and --window");
-        const std::uint64_t n = number_behind(option, argv[i + 1]);  // null behind the last one
+        const std::uint64_t n = number_behind(option, argv[i + 1]);  // null after the last one
         if (option == "--tasks") tasks = n;
         if (option == "--workers") workers = static_cast<unsigned>(std::min<std::uint64_t>(n, UINT32_MAX));
         if (option == "--window") window = n;

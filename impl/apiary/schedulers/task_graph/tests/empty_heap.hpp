@@ -1,4 +1,4 @@
-// A heap that can be empty, for the thread that says so. For the test program that replaces operator new.
+// A heap that one thread can declare empty for itself. For the test program that replaces operator new.
 #pragma once
 
 namespace apiary::testing {

@@ -1,5 +1,5 @@
-// A random graph given by a seed alone, what each task of it makes of its inputs, and the same run one
-// after the other. For tests and stress.
+// A random graph that a seed determines, the function that each of its tasks computes from its inputs, and a sequential
+// run of it to compare with. For tests and stress.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct random_graph {
     };
     std::vector<node> nodes;
 
-    // `reach`: how far back a producer may lie. `one_in`: so many tasks have one that throws; 0: none.
+    // `reach`: how many tasks back a producer may lie at most. `one_in`: one task in so many throws; 0: none does.
     random_graph(std::uint64_t seed, std::size_t tasks, std::size_t reach, unsigned types, unsigned one_in) {
         state_ = seed * 0x9E3779B97F4A7C15U | 1U;
         for (std::size_t id = 0; id != tasks; ++id) {
@@ -39,7 +39,7 @@ struct random_graph {
     }
 
     struct result {
-        std::vector<std::uint64_t> hash;  // 0: cancelled, or it threw
+        std::vector<std::uint64_t> hash;  // 0: the task was cancelled, or threw
         std::size_t threw = 0, cancelled = 0;
     };
     result serial() const {
@@ -65,9 +65,9 @@ private:
     std::uint64_t state_;
 };
 
-// Submits it and compares. Each task writes a cell of its own, which its consumers read: plain data, so that a race
-// detector sees an order that is missing. Where a task has an output, it fills that, and its consumers look at it,
-// too. Calls wrong(what).
+// Submits the graph and compares the results. Each task writes a cell of its own, which its consumers read: plain data,
+// so a race detector sees a missing order. A task with an output fills it, and its consumers check it. Calls
+// wrong(what) for each difference.
 template <class Graph, class Wrong>
 void run_and_compare(Graph& g, const random_graph& graph, bool with_scopes, Wrong wrong) {
     std::vector<std::uint64_t> hash(graph.nodes.size());

@@ -398,7 +398,7 @@ template <class Sync = apiary::real_sync>
 void wait_until_the_other_sleeps() {
     const auto& idle = this_worker<Sync>()->crew().idle();
     while (idle.snapshot().sleepers() == 0 || idle.snapshot().napping()) std::this_thread::yield();
-    // It has announced its sleep, and looks once more. Were it not behind that look, a wake too few would go unseen
+    // It has announced its sleep, and looks once more. If it were not after that look, a missing wake would go unseen
     // here.
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
