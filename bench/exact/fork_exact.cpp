@@ -1,8 +1,9 @@
 // Exact driver of fork_join: one worker without a pool, so that no job is taken by another. It counts the instructions
-// of a fork and its join against two calls, and of a task_scope of ten jobs, and checks that none allocates.
+// of a fork and its join against two calls, of a task_scope of ten jobs, and of loops, and checks that none allocates.
 #include <array>
 #include <cstdint>
 
+#include <apiary/schedulers/fork_join/parallel.hpp>
 #include <apiary/schedulers/fork_join/task_scope.hpp>
 
 #include "exact/exact.hpp"
@@ -66,10 +67,41 @@ void scope_of_ten(std::uint64_t n) {
     must(sum == 45 * n, "a job was lost");
 }
 
+// N loops of so many indices. A body is one addition; the sum is kept in memory, or g++ would have no loop.
+template <std::uint64_t Indices, bool Asked = false>
+void loops(std::uint64_t n) {
+    lone_worker alone;
+    context& w = alone.context_of(0);
+    std::uint64_t sum = 0;
+    const auto body = [&sum](std::uint64_t i) {
+        sum += i;
+        asm volatile("" : "+m"(sum));
+    };
+    for (std::uint64_t i = 0; i < n; ++i) {
+        if (Asked) w.jobs().ask();
+        must(apiary::parallel_for(w, std::uint64_t{0}, Indices, body), "the loop ended early");
+    }
+    must(sum == n * (Indices * (Indices - 1) / 2), "an index was lost");
+}
+// The same loop by itself.
+void plain_loop(std::uint64_t n) {
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < n; ++i)
+        for (std::uint64_t k = 0; k < 1000; ++k) {
+            sum += k;
+            asm volatile("" : "+m"(sum));
+        }
+    must(sum == n * 499'500, "an index was lost");
+}
+
 void two_calls(std::uint64_t n) { must(leaves_by_calls(n) == n, "a leaf was lost"); }
 
 constexpr std::array operations{
     apiary::exact::operation{"fork", &fork},
+    apiary::exact::operation{"loop_of_1000", &loops<1000>},
+    apiary::exact::operation{"loop_of_two", &loops<2>},
+    apiary::exact::operation{"loop_of_two_asked", &loops<2, true>},
+    apiary::exact::operation{"plain_loop_of_1000", &plain_loop},
     apiary::exact::operation{"scope_of_ten", &scope_of_ten},
     apiary::exact::operation{"two_calls", &two_calls},
 };

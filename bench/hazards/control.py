@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-SURVIVES = '{"survived": true, "told": ""}'
+SURVIVES = '{"survived": true, "figure": 1, "unit": "ms/s", "told": ""}'
 
 
 def grow() -> None:
@@ -27,6 +27,7 @@ WAYS = {
     "loses": lambda: says('{"survived": false, "told": "99 of 100 ran"}', 4),
     "grows": grow,
     "burns": lambda: says('{"survived": true, "figure": 1000, "unit": "ms/s", "told": ""}'),
+    "shrugs": lambda: says('{"survived": true, "told": ""}'),
     "ends_early": lambda: sys.exit(0),
     "babbles": lambda: says("all is well"),
     "lies": lambda: says(SURVIVES, 4),

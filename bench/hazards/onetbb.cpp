@@ -4,11 +4,11 @@
 #include <oneapi/tbb/parallel_invoke.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
-#include <oneapi/tbb/version.h>
 
 #include <memory>
 #include <mutex>
 
+#include "../subjects/onetbb_version.hpp"
 #include "peer.hpp"
 
 namespace {
@@ -115,7 +115,7 @@ answer to_its_end(const asked& a) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    peer of{.name = APIARY_HAZARDS_OF, .version = ::TBB_runtime_version(), .work_on = work_on};
+    peer of{.name = APIARY_HAZARDS_OF, .version = apiary::bench::onetbb_version(), .work_on = work_on};
     of.more = {{"lock_across_fork", lock_across_fork<false>},
                {"lock_isolated", lock_across_fork<true>},
                {"deep_recursion", deep_recursion},

@@ -4,7 +4,6 @@
 #include <apiary/schedulers/coro_pool/when_all.hpp>
 #include <apiary/schedulers/fork_join/fork_join.hpp>
 #include <apiary/schedulers/global_queue/parallel_for.hpp>
-#include <apiary/schedulers/global_queue/task_scope.hpp>
 
 #include <functional>
 #include <memory>

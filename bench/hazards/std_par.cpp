@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "../subjects/onetbb_version.hpp"
 #include "peer.hpp"
 
 namespace {
@@ -71,7 +72,9 @@ answer first_task(const asked&) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    peer of{.name = "std_par", .version = std::string("libstdc++ of g++ ") + __VERSION__, .work_on = work_on};
+    peer of{.name = "std_par",
+            .version = std::string("libstdc++ of g++ ") + __VERSION__ + ", oneTBB " + apiary::bench::onetbb_version(),
+            .work_on = work_on};
     of.more = {{"lock_across_fork", lock_across_fork},
                {"deep_recursion", deep_recursion},
                {"throw_body", throw_body},

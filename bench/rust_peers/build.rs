@@ -12,7 +12,21 @@ fn locked_version(lock: &str, package: &str) -> Option<String> {
 fn main() {
     println!("cargo:rerun-if-changed=Cargo.lock");
     let lock = fs::read_to_string("Cargo.lock").expect("Cargo.lock lies beside Cargo.toml");
-    for package in ["crossfire", "kameo", "kanal", "may", "rayon", "smol", "tokio"] {
+    let packages = [
+        "compio",
+        "crossfire",
+        "fork_union",
+        "glommio",
+        "kameo",
+        "kanal",
+        "may",
+        "monoio",
+        "paralight",
+        "rayon",
+        "smol",
+        "tokio",
+    ];
+    for package in packages {
         let version = locked_version(&lock, package).unwrap_or_else(|| panic!("Cargo.lock names no {package}"));
         println!("cargo:rustc-env=PEER_VERSION_{}={version}", package.to_uppercase());
     }

@@ -18,6 +18,7 @@
 #include "scenarios/post_latency.hpp"
 #include "scenarios/post_throughput.hpp"
 #include "scenarios/restart_storm.hpp"
+#include "scenarios/servers.hpp"
 #include "scenarios/spawn_many.hpp"
 #include "scenarios/steal_pressure.hpp"
 #include "scenarios/successor.hpp"
@@ -77,6 +78,9 @@ inline constexpr std::array scenarios_of{
     entry_of<graph_again, Runtime>(),
     entry_of<wake_chain, Runtime>(),
     entry_of<idle_cpu, Runtime>(),
+    entry_of<echo, Runtime>(),
+    entry_of<fan_out, Runtime>(),
+    entry_of<echo_beside, Runtime>(),
 };
 
 // The whole main function of a subject.

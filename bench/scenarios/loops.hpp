@@ -14,7 +14,10 @@
 //         void sort(std::uint64_t* first, std::uint64_t n);  // ascending
 //     };
 // An operation is one loop, and its caller begins the next one when it is over. Every operation changes what it works
-// on, so that an answer of the one before is a wrong one.
+// on, so that an answer of the one before is a wrong one. A few words are checked after each operation, other words
+// after each operation of a block, and all words after a block. All after each operation would take longer than a scan
+// by two workers does, and the others may spin meanwhile: processor time outside of the wall time that it is compared
+// with.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +27,6 @@
 #include <vector>
 
 #include <apiary/bench/closed_loop.hpp>
-#include <apiary/bench/huge_pages.hpp>
 
 #include "scenarios/binary_forks.hpp"
 
@@ -32,13 +34,25 @@ namespace apiary::bench {
 
 inline constexpr std::uint64_t loop_factor = 0x9E3779B97F4A7C15;
 
-using loop_words = std::vector<std::uint64_t, huge_pages<std::uint64_t>>;
+// In huge pages, and in usual ones.
+template <class Host>
+using loop_words = std::vector<std::uint64_t, typename Host::template large<std::uint64_t>>;
+template <class Host>
+using body_words = std::vector<std::uint64_t, typename Host::template plain<std::uint64_t>>;
 
-// The polynomial of the words at loop_factor: it tells their order, too.
-[[nodiscard]] inline std::uint64_t hash_of(const loop_words& all) noexcept {
-    std::uint64_t h = 0;
-    for (const std::uint64_t x : all) h = h * loop_factor + x;
-    return h;
+// wrong(j) of a few j < n after operation i.
+template <class Wrong>
+[[nodiscard]] std::uint64_t wrong_at_places(std::uint64_t i, std::uint64_t n, Wrong wrong) noexcept {
+    constexpr std::uint64_t places = 8;
+    std::uint64_t found = 0;
+    for (std::uint64_t k = i * places; k != (i + 1) * places; ++k) found |= wrong(mix(k) % n);
+    return found;
+}
+template <class Wrong>
+[[nodiscard]] std::uint64_t wrong_anywhere(std::uint64_t n, Wrong wrong) noexcept {
+    std::uint64_t found = 0;
+    for (std::uint64_t j = 0; j != n; ++j) found |= wrong(j);
+    return found;
 }
 
 struct example_loop {
@@ -54,30 +68,33 @@ concept has_scan = runtime_adapter<R> && requires(typename R::loops& l, std::uin
 template <class R>
 concept has_sort = runtime_adapter<R> && requires(typename R::loops& l, std::uint64_t* p) { l.sort(p, 1); };
 
-// What a scenario of one Work is. It has prepare(), outside the time; run(loops); and wrong(): the answer less the
-// expected one, 0 if it is right.
-template <class Work>
+// What a scenario of one Work on a host is. It has prepare(loops), outside the time; run(loops); size(); and
+// wrong(j): 0 if word j of the answer is right.
+template <template <class Host> class Work>
 class loop_of {
 public:
     static constexpr bool open_loop = false;
 
     template <class Runtime>
     static report measure(const run_options& options) {
-        Work work(options);
+        Work<host<Runtime>> work(options);
         Runtime runtime(options.workers);
         return measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
-            block_meter meter;
+            block_meter<host<Runtime>> meter;
             runtime.with_loops([&](auto&& loops) {
                 for (std::uint64_t i = 0; i < ops; ++i) {
-                    work.prepare();
+                    work.prepare(loops);
                     meter.start();
                     work.run(loops);
                     slow_down(options.slowdown_ns);
-                    const std::int64_t end = now_ns();
-                    meter.stop(end, mark(i + work.wrong()));
+                    const std::int64_t end = host<Runtime>::now_ns();
+                    const auto wrong = [&](std::uint64_t j) { return work.wrong(j); };
+                    meter.stop(end, mark(i + wrong_at_places(i, work.size(), wrong)));
                 }
             });
-            return meter.finished(ops);
+            block b = meter.finished(ops);
+            b.sum += wrong_anywhere(work.size(), [&](std::uint64_t j) { return work.wrong(j); });
+            return b;
         });
     }
 };
@@ -100,7 +117,7 @@ public:
         std::vector<line> lines(options.workers);
         Runtime runtime(options.workers);
         return measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
-            block_meter meter;
+            block_meter<host<Runtime>> meter;
             for (line& l : lines) l.turns = 0;
             runtime.with_loops([&](auto&& loops) {
                 meter.start();
@@ -108,7 +125,7 @@ public:
                     loops.for_each(lines.size(), [&lines](std::uint64_t k) { ++lines[k].turns; });
                     slow_down(options.slowdown_ns);
                 }
-                meter.stop(now_ns(), 0);
+                meter.stop(host<Runtime>::now_ns(), 0);
             });
             block b = meter.finished(ops);
             std::uint64_t wrong = 0;
@@ -120,9 +137,14 @@ public:
 };
 
 inline constexpr std::array<std::string_view, 2> loop_lengths{"equal", "pareto"};
+inline constexpr std::array loop_body_parameters{parameter{.name = "n", .standard = 100'000, .most = 1 << 28},
+                                                 parameter{.name = "iterations", .standard = 10, .most = 1 << 20},
+                                                 parameter{.name = "lengths", .standard = 0, .words = loop_lengths},
+                                                 calibrated_ops};
 
 // n bodies, each a chain of multiplications and additions. Lengths by Pareto have the exponent 1 and are cut at 4,096
 // times the shortest: an eighth of `iterations` for the shortest, 1.16 of them in the mean.
+template <class Host>
 class loop_bodies {
 public:
     explicit loop_bodies(const run_options& options) : lengths_(options.param("n")) {
@@ -143,6 +165,7 @@ public:
 
     [[nodiscard]] std::uint64_t size() const noexcept { return lengths_.size(); }
     [[nodiscard]] std::uint64_t body(std::uint64_t i) const noexcept {
+        Host::computes(lengths_[i]);
         std::uint64_t x = mix(i) + operation_;
         for (std::uint64_t k = lengths_[i]; k != 0; --k) {
             x = x * loop_factor + 1;
@@ -151,84 +174,83 @@ public:
         return x;
     }
     void next() noexcept { ++operation_; }
-    [[nodiscard]] std::uint64_t expected() const noexcept { return answer_ + operation_ * step_; }
-
-    static constexpr std::array parameters{parameter{.name = "n", .standard = 100'000, .most = 1 << 28},
-                                           parameter{.name = "iterations", .standard = 10, .most = 1 << 20},
-                                           parameter{.name = "lengths", .standard = 0, .words = loop_lengths},
-                                           calibrated_ops};
+    [[nodiscard]] std::uint64_t expected(std::uint64_t i) const noexcept {
+        std::uint64_t x = mix(i) + operation_;
+        for (std::uint64_t k = lengths_[i]; k != 0; --k) x = x * loop_factor + 1;
+        return x;
+    }
+    [[nodiscard]] std::uint64_t expected_sum() const noexcept { return answer_ + operation_ * step_; }
 
 private:
-    std::vector<std::uint64_t> lengths_;
+    body_words<Host> lengths_;
     std::uint64_t operation_ = 0, answer_ = 0, step_ = 0;
 };
 
+template <class Host>
 struct work_of_for {
-    loop_bodies bodies;
-    std::vector<std::uint64_t> out;
+    loop_bodies<Host> bodies;
+    body_words<Host> out;
 
     explicit work_of_for(const run_options& o) : bodies(o), out(bodies.size()) {}
-    void prepare() noexcept { bodies.next(); }
+    void prepare(auto&) noexcept { bodies.next(); }
     template <class Loops>
     void run(Loops& loops) {
         loops.for_each(out.size(), [this](std::uint64_t i) { out[i] = bodies.body(i); });
     }
-    std::uint64_t wrong() const noexcept {
-        std::uint64_t sum = 0;
-        for (const std::uint64_t x : out) sum += x;
-        return sum - bodies.expected();
-    }
+    std::uint64_t size() const noexcept { return out.size(); }
+    std::uint64_t wrong(std::uint64_t j) const noexcept { return out[j] - bodies.expected(j); }
 };
 class loop_for : public loop_of<work_of_for> {
 public:
     static constexpr std::string_view name = "loop_for";
-    static constexpr std::array parameters = loop_bodies::parameters;
+    static constexpr std::array parameters = loop_body_parameters;
     template <class Runtime>
     static constexpr bool expressible = has_for_each<Runtime>;
 };
 
+template <class Host>
 struct work_of_reduce {
-    loop_bodies bodies;
+    loop_bodies<Host> bodies;
     std::uint64_t sum = 0;
 
     explicit work_of_reduce(const run_options& o) : bodies(o) {}
-    void prepare() noexcept { bodies.next(); }
+    void prepare(auto&) noexcept { bodies.next(); }
     template <class Loops>
     void run(Loops& loops) {
         sum = loops.reduce(bodies.size(), [this](std::uint64_t i) { return bodies.body(i); });
     }
-    std::uint64_t wrong() const noexcept { return sum - bodies.expected(); }
+    static constexpr std::uint64_t size() noexcept { return 1; }
+    std::uint64_t wrong(std::uint64_t) const noexcept { return sum - bodies.expected_sum(); }
 };
 class loop_reduce : public loop_of<work_of_reduce> {
 public:
     static constexpr std::string_view name = "loop_reduce";
-    static constexpr std::array parameters = loop_bodies::parameters;
+    static constexpr std::array parameters = loop_body_parameters;
     template <class Runtime>
     static constexpr bool expressible = has_reduce<Runtime>;
 };
 
+template <class Host>
 struct work_of_scan {
-    loop_words in, out;
-    std::uint64_t answer = 0, step = 0;
+    loop_words<Host> in, out;
+    body_words<Host> sums;
+    std::uint64_t operation = 0;
 
-    explicit work_of_scan(const run_options& o) : in(o.param("n")), out(in.size()) {
+    explicit work_of_scan(const run_options& o) : in(o.param("n")), out(in.size()), sums(in.size()) {
         std::uint64_t sum = 0;
-        for (std::uint64_t i = 0; i != in.size(); ++i) {
-            sum += in[i] = mix(i);
-            answer = answer * loop_factor + sum;
-            step = step * loop_factor + 1;
-        }
+        for (std::uint64_t i = 0; i != in.size(); ++i) sums[i] = sum += in[i] = mix(i);
     }
     // Each output grows by one.
-    void prepare() noexcept {
+    void prepare(auto&) noexcept {
         ++in[0];
-        answer += step;
+        ++operation;
     }
     template <class Loops>
     void run(Loops& loops) {
         loops.scan(in.data(), out.data(), in.size());
     }
-    std::uint64_t wrong() const noexcept { return hash_of(out) - answer; }
+    std::uint64_t size() const noexcept { return out.size(); }
+    std::uint64_t wrong(std::uint64_t j) const noexcept { return out[j] - (sums[j] + operation); }
 };
 class loop_scan : public loop_of<work_of_scan> {
 public:
@@ -239,22 +261,32 @@ public:
     static constexpr bool expressible = has_scan<Runtime>;
 };
 
+template <class Host>
 struct work_of_sort {
-    loop_words in, all;
-    std::uint64_t answer;
+    loop_words<Host> in, all;
+    body_words<Host> sorted;
+    std::uint64_t operation = 0, lost = 0;
 
-    explicit work_of_sort(const run_options& o) : in(o.param("n")) {
+    explicit work_of_sort(const run_options& o) : in(o.param("n")), all(in.size()) {
         for (std::uint64_t i = 0; i != in.size(); ++i) in[i] = mix(i);
-        all = in;
-        std::sort(all.begin(), all.end());
-        answer = hash_of(all);
+        sorted.assign(in.begin(), in.end());
+        std::sort(sorted.begin(), sorted.end());
     }
-    void prepare() { std::copy(in.begin(), in.end(), all.begin()); }
+    // By all workers: a copy by one of many takes longer than the sort does. Where the loop copies nothing, the right
+    // answer of before is still there, so the copy is checked, too. A part alone that is lost makes the answer wrong.
+    void prepare(auto& loops) {
+        static constexpr std::uint64_t part = 4096;
+        loops.for_each((all.size() + part - 1) / part, [this](std::uint64_t i) {
+            std::copy_n(in.data() + i * part, std::min(part, all.size() - i * part), all.data() + i * part);
+        });
+        lost = wrong_at_places(operation++, size(), [this](std::uint64_t j) { return all[j] ^ in[j]; });
+    }
     template <class Loops>
     void run(Loops& loops) {
         loops.sort(all.data(), all.size());
     }
-    std::uint64_t wrong() const noexcept { return hash_of(all) - answer; }
+    std::uint64_t size() const noexcept { return all.size(); }
+    std::uint64_t wrong(std::uint64_t j) const noexcept { return lost | (all[j] ^ sorted[j]); }
 };
 class loop_sort : public loop_of<work_of_sort> {
 public:
@@ -262,7 +294,7 @@ public:
     static constexpr std::array parameters{parameter{.name = "n", .standard = 1 << 20, .most = 1 << 28},
                                            calibrated_ops};
     template <class Runtime>
-    static constexpr bool expressible = has_sort<Runtime>;
+    static constexpr bool expressible = has_sort<Runtime> && has_for_each<Runtime>;
 };
 
 }  // namespace apiary::bench

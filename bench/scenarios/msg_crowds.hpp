@@ -14,16 +14,21 @@
 
 namespace apiary::bench {
 
-struct create_program {
-    static constexpr std::string_view name = "msg_create", unit = "spawns_per_op";
-    static constexpr std::array parameters{parameter{.name = "processes", .standard = 40'000, .most = 1 << 24},
-                                           calibrated_ops};
+// What the programs that spawn so many processes have in common.
+struct spawned_crowd {
     std::uint64_t processes;
 
-    explicit create_program(const run_options& o) : processes(o.param("processes")) {}
+    explicit spawned_crowd(const run_options& o) : processes(o.param("processes")) {}
     [[nodiscard]] std::uint64_t ends() const { return processes + 1; }
     [[nodiscard]] std::uint64_t answer() const { return processes * (processes - 1); }
     [[nodiscard]] std::uint64_t units() const { return processes; }
+};
+
+struct create_program : spawned_crowd {
+    static constexpr std::string_view name = "msg_create", unit = "spawns_per_op";
+    static constexpr std::array parameters{parameter{.name = "processes", .standard = 40'000, .most = 1 << 24},
+                                           calibrated_ops};
+    using spawned_crowd::spawned_crowd;
 
     template <messenger R>
     struct on {
@@ -108,16 +113,11 @@ struct throughput_program {
     };
 };
 
-struct idle_program {
+struct idle_program : spawned_crowd {
     static constexpr std::string_view name = "idle_processes", unit = "spawns_per_op";
     static constexpr std::array parameters{parameter{.name = "processes", .standard = 100'000, .most = 1 << 24},
                                            calibrated_ops};
-    std::uint64_t processes;
-
-    explicit idle_program(const run_options& o) : processes(o.param("processes")) {}
-    [[nodiscard]] std::uint64_t ends() const { return processes + 1; }
-    [[nodiscard]] std::uint64_t answer() const { return processes * (processes - 1); }
-    [[nodiscard]] std::uint64_t units() const { return processes; }
+    using spawned_crowd::spawned_crowd;
 
     template <messenger R>
     struct on {

@@ -40,8 +40,9 @@ public:
             loop.run(release);
             return loop.result(runtime);
         }
+        const auto post = [r = &runtime](auto first) { r->post(first); };
         const auto again = [r = &runtime](auto next) { bench::spawn(*r, next); };
-        for (std::uint64_t k = 0; k < respawners; ++k) runtime.post([l = &load, again] { l->run(again); });
+        for (std::uint64_t k = 0; k < respawners; ++k) load.start(post, again);
         std::int64_t ended = 0;
         loop.run(release, [&] {
             sleep_until_ns(now_ns() + patience_ns);
@@ -50,6 +51,7 @@ public:
         });
         load.wait();
         report result = loop.result(runtime);
+        if (!load.ran_each_once()) result.wrong(std::string(load.complaint));
         result.measured.add_flag("starved_ppm=" + std::to_string(loop.later_than_ppm(ended)));
         return result;
     }

@@ -1,7 +1,7 @@
 // timers: many timeouts are pending, and each operation ends the oldest one and arms it again.
 //
 // A poor result means: the timers lie in a tree or under a lock, an end leaves its timer behind, or each timer is an
-// allocation. Subjects in other languages do not express it yet.
+// allocation.
 #pragma once
 
 #include <algorithm>

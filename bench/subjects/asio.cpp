@@ -2,17 +2,26 @@
 // a task's own successor (its documentation: "a continuation of the calling context"), a steady_timer per delayed post,
 // and one per timeout, whose expires_after cancels and arms.
 //
-// Aiming at a worker: N threads, each with an io_context of its own, as Asio's server examples do. Compute tasks: a
+// Aiming at a worker, and a server: N threads, each with an io_context of its own, as Asio's server examples do. A
+// connection is a session of callbacks, as in its echo server. Compute tasks: a
 // second thread_pool. It has no batch call, and no way to wait inside a worker: fork-join by continuation.
 #include <boost/asio/defer.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/version.hpp>
 
+#include <unistd.h>
+
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,8 +57,9 @@ public:
 
     template <class F>
     void post_to_worker(unsigned worker, F&& task) {
-        net::post(workers_[worker]->context, std::forward<F>(task));
+        net::post(context(worker), std::forward<F>(task));
     }
+    net::io_context& context(unsigned worker) { return workers_[worker]->context; }
 
 private:
     struct lone_thread {
@@ -99,15 +109,147 @@ private:
     std::vector<std::thread> threads_;
 };
 
+using apiary::bench::requests;
+using apiary::bench::serving;
+using tcp = net::ip::tcp;
+using failure = boost::system::error_code;
+
+class echo_session : public std::enable_shared_from_this<echo_session> {
+public:
+    echo_session(tcp::socket client, const serving& what)
+        : client_(std::move(client)), what_(what), seen_(what.bytes) {}
+
+    void read() {
+        const auto room = seen_.room();
+        client_.async_read_some(net::buffer(room.data(), room.size()),
+                                [self = shared_from_this()](failure why, std::size_t n) {
+                                    if (!why) self->answer(n);
+                                });
+    }
+
+private:
+    void answer(std::size_t n) {
+        seen_.add(n);
+        const auto whole = seen_.whole();
+        if (whole.empty()) return read();
+        what_.answer(whole);
+        net::async_write(client_, net::buffer(whole.data(), whole.size()),
+                         [self = shared_from_this()](failure why, std::size_t put) {
+                             if (why) return;
+                             self->seen_.drop(put);
+                             self->read();
+                         });
+    }
+
+    tcp::socket client_;
+    const serving& what_;
+    requests seen_;
+};
+
+// Asks all backends of a request at once: so many writes and so many reads are under way.
+class front_session : public std::enable_shared_from_this<front_session> {
+public:
+    front_session(tcp::socket client, const serving& what)
+        : client_(std::move(client)), what_(what), seen_(what.bytes) {
+        for (const std::uint16_t port : what.backends) {
+            backends_.emplace_back(client_.get_executor());
+            backends_.back().assign(tcp::v4(), serving::connected(port));
+        }
+        parts_.resize(what.ask, std::vector<std::byte>(what.bytes));
+    }
+
+    void read() {
+        const auto room = seen_.room();
+        client_.async_read_some(net::buffer(room.data(), room.size()),
+                                [self = shared_from_this()](failure why, std::size_t n) {
+                                    if (why) return;
+                                    self->seen_.add(n);
+                                    self->next();
+                                });
+    }
+
+private:
+    void next() {
+        if (seen_.whole().empty()) return read();
+        request_ = seen_.whole().data();
+        left_ = 2 * what_.ask;
+        const auto one_less = [self = shared_from_this()](failure why, std::size_t) {
+            if (why) self->failed_ = true;
+            if (--self->left_ == 0 && !self->failed_) self->answer();
+        };
+        for (std::uint64_t j = 0; j != what_.ask; ++j)
+            net::async_write(backends_[what_.backend(request_, j)], net::buffer(request_, what_.bytes), one_less);
+        for (std::uint64_t j = 0; j != what_.ask; ++j)
+            net::async_read(backends_[what_.backend(request_, j)], net::buffer(parts_[j]), one_less);
+    }
+    void answer() {
+        std::uint64_t sum = 0;
+        for (const auto& part : parts_) sum += serving::part_of(part.data());
+        what_.finish(request_, sum);
+        net::async_write(client_, net::buffer(request_, what_.bytes),
+                         [self = shared_from_this()](failure why, std::size_t put) {
+                             if (why) return;
+                             self->seen_.drop(put);
+                             self->next();
+                         });
+    }
+
+    tcp::socket client_;
+    const serving& what_;
+    requests seen_;
+    std::deque<tcp::socket> backends_;
+    std::vector<std::vector<std::byte>> parts_;
+    std::byte* request_ = nullptr;
+    std::uint64_t left_ = 0;
+    bool failed_ = false;
+};
+
+class asio_server {
+public:
+    asio_server(unsigned workers, const serving& what) : what_(what), workers_(workers), contexts_(workers) {
+        acceptor_.emplace(contexts_.context(0));
+        acceptor_->assign(tcp::v4(), ::dup(what_.listening));
+        accept();
+    }
+
+private:
+    void accept() {
+        net::io_context& there = contexts_.context(next_++ % workers_);
+        acceptor_->async_accept(there, [this, &there](failure why, tcp::socket client) {
+            if (why) return acceptor_.reset();
+            client.set_option(tcp::no_delay(true));
+            net::post(there, [this, c = std::move(client)]() mutable { begin(std::move(c)); });
+            accept();
+        });
+    }
+    void begin(tcp::socket client) {
+        if (what_.backends.empty())
+            std::make_shared<echo_session>(std::move(client), what_)->read();
+        else
+            std::make_shared<front_session>(std::move(client), what_)->read();
+    }
+
+    const serving what_;
+    const unsigned workers_;
+    unsigned next_ = 0;
+    std::optional<tcp::acceptor> acceptor_;
+    asio_contexts contexts_;  // ends when nothing is under way
+};
+
 class asio {
 public:
     static constexpr std::string_view name = "asio";
     static std::string version() { return boost_version(); }
     using targeted = asio_contexts;
+    static constexpr bool several = true;
     using looks_always = asio_polling;  // latency_vs_load idle_cpu=100: poll in place of run
 
-    explicit asio(unsigned workers) : pool_(workers) {}
-    asio(unsigned workers, unsigned compute_workers) : pool_(workers) { compute_.emplace(compute_workers); }
+    struct server : asio_server {
+        server(asio& a, const serving& what) : asio_server(a.workers_, what) {}
+    };
+
+    explicit asio(unsigned workers) : workers_(workers), pool_(workers) {}
+    asio(unsigned workers, unsigned compute_workers) : asio(workers) { compute_.emplace(compute_workers); }
 
     ~asio() {
         if (compute_) compute_->join();
@@ -119,6 +261,11 @@ public:
     template <class F>
     void post(F&& task) {
         net::post(pool_, std::forward<F>(task));
+    }
+
+    template <class F>
+    void repost(F&& task) {
+        post(std::forward<F>(task));
     }
 
     template <class F>
@@ -151,6 +298,7 @@ public:
     }
 
 private:
+    const unsigned workers_;
     net::thread_pool pool_;
     std::optional<net::thread_pool> compute_;
 };

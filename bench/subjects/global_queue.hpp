@@ -41,6 +41,11 @@ public:
     }
 
     template <class F>
+    void repost(F&& task) {
+        post(std::forward<F>(task));
+    }
+
+    template <class F>
     void post_batch(std::span<F> tasks) {
         must_accept(scheduler_.post_batch(tasks) == tasks.size());
     }

@@ -2,7 +2,8 @@
 // workers only where a scenario wants them.
 //
 // A post from a task goes to the slot and deque of its own worker, so it is also the call for a spawn. A task that
-// yields posts itself to the private queue of a worker, first in first out. Its tasks must not wait for children:
+// yields posts itself to the private queue of a worker, first in first out; a long one that offers its slice asks
+// whether others wait (work_waits) and posts its rest to the pool (post_to_pool). Its tasks must not wait for children:
 // fork-join by continuation.
 #pragma once
 
@@ -26,6 +27,7 @@ public:
     using host = Host;
     static constexpr std::string_view name = std::is_same_v<Scheduler, half_stealing_hive> ? "hive_half" : "hive";
     static std::string version() { return APIARY_VERSION; }
+    static constexpr bool several = true;
 
     // impl/apiary/schedulers/hive/parameters.hpp, by name.
     static constexpr hive_parameters standard{};
@@ -100,6 +102,12 @@ public:
         must_accept(scheduler_.post_micro(std::forward<F>(task)));
     }
 
+    bool work_waits() { return scheduler_.work_waits(); }
+    template <class F>
+    void repost(F&& task) {
+        must_accept(scheduler_.post_to_pool(std::forward<F>(task)));
+    }
+
     template <class F>
     void post_batch(std::span<F> tasks) {
         must_accept(scheduler_.post_micro_batch(tasks) == tasks.size());
@@ -109,6 +117,7 @@ public:
                                                                      std::chrono::nanoseconds()));
     template <class F>
     bool rearm(timeout& t, std::chrono::nanoseconds delay, F&& task) {
+        if (scheduler_.rearm(t, delay) == rearm_result::rearmed) return true;
         const bool was_pending = !t || t.cancel();
         t = scheduler_.post_delayed(std::forward<F>(task), delay);
         must_accept(static_cast<bool>(t));
@@ -135,6 +144,9 @@ public:
     void post_compute(F&& task) {
         must_accept(scheduler_.post_compute(std::forward<F>(task)));
     }
+
+    Scheduler& under() { return scheduler_; }
+    unsigned workers() const { return workers_; }
 
     runtime_counters counters() const {
         return {.wakes = scheduler_.total(&worker_counters::woken),

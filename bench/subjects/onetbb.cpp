@@ -15,20 +15,19 @@
 #include <oneapi/tbb/parallel_sort.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
-#include <oneapi/tbb/version.h>
 
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "scenarios/list.hpp"
+#include "subjects/onetbb_version.hpp"
 
 #ifndef APIARY_ONETBB_NAME
 #define APIARY_ONETBB_NAME "onetbb"
@@ -41,13 +40,7 @@ namespace tbb = oneapi::tbb;
 class onetbb {
 public:
     static constexpr std::string_view name = APIARY_ONETBB_NAME;
-    // The library that was found as the program began: of another version than the headers, it is another subject.
-    static std::string version() {
-        if (std::string_view(::TBB_runtime_version()) != TBB_VERSION_STRING)
-            throw std::runtime_error(std::string("the library of oneTBB is ") + ::TBB_runtime_version() +
-                                     ", its headers are " + TBB_VERSION_STRING);
-        return ::TBB_runtime_version();
-    }
+    static std::string version() { return apiary::bench::onetbb_version(); }
 
     // oneTBB counts the main thread as one of its threads, but it is none of our workers: hence one more. No slot is
     // reserved for threads outside, so all N go to workers.
@@ -87,6 +80,11 @@ public:
     template <class F>
     void yield(std::uint64_t, F&& task) {
         arena_.enqueue(std::forward<F>(task));
+    }
+
+    template <class F>
+    void repost(F&& task) {
+        post(std::forward<F>(task));
     }
 
     template <class F>

@@ -4,7 +4,6 @@
 // The main thread takes one of the N slots. Indices come from a random-access iterator that counts.
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
-#include <oneapi/tbb/version.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +17,7 @@
 #include <apiary/bench/subject.hpp>
 
 #include "scenarios/loops.hpp"
+#include "subjects/onetbb_version.hpp"
 
 namespace {
 
@@ -27,7 +27,7 @@ class std_par {
 public:
     static constexpr std::string_view name = "std_par";
     static std::string version() {
-        return "libstdc++ " + std::to_string(_GLIBCXX_RELEASE) + ", oneTBB " + ::TBB_runtime_version();
+        return "libstdc++ " + std::to_string(_GLIBCXX_RELEASE) + ", oneTBB " + apiary::bench::onetbb_version();
     }
 
     explicit std_par(unsigned workers)

@@ -24,6 +24,8 @@ pub struct RunArgs {
     pub plan: Option<PathBuf>,
     /// Where the histogram goes.
     pub hist: Option<PathBuf>,
+    /// The program that asks a server.
+    pub load: Option<PathBuf>,
     /// Built-in slow-down of every task.
     pub slowdown_ns: u64,
 }

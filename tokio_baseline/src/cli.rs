@@ -12,11 +12,11 @@ usage: SUBJECT --version
        SUBJECT --list
        SUBJECT run --scenario NAME [--param KEY=VALUE]... --workers N [--seed S]
                    [--warmup-blocks 5] [--blocks 3] [--block-ms 100]
-                   [--plan FILE] [--hist FILE] [--slowdown-ns N]
+                   [--plan FILE] [--hist FILE] [--load PROGRAM] [--slowdown-ns N]
 ";
 
 const OPTIONS: &str =
-    "--scenario --param --workers --seed --warmup-blocks --blocks --block-ms --plan --hist --slowdown-ns";
+    "--scenario --param --workers --seed --warmup-blocks --blocks --block-ms --plan --hist --load --slowdown-ns";
 
 /// One call of the program.
 #[derive(Debug)]
@@ -110,6 +110,12 @@ fn parse_run(words: &[String]) -> Result<RunArgs, Failure> {
             "--plan is missing; {name} is an open loop and takes its release times from it"
         )));
     }
+    let load = words.path("--load");
+    if scenario.is_server() && load.is_none() {
+        return Err(Failure::bad(format!(
+            "--load is missing; the load program that it names asks the server of {name}"
+        )));
+    }
     Ok(RunArgs {
         scenario,
         params,
@@ -120,6 +126,7 @@ fn parse_run(words: &[String]) -> Result<RunArgs, Failure> {
         block_ms: words.number("--block-ms", 100, 1, 60_000)?,
         plan,
         hist: words.path("--hist"),
+        load,
         slowdown_ns: words.number("--slowdown-ns", 0, 0, 1_000_000_000)?,
     })
 }
@@ -199,10 +206,13 @@ mod tests {
     #[test]
     fn every_option_is_read() {
         let run = run("run --workers 3 --scenario timer_lateness --seed 18446744073709551615 --blocks 1 \
-                       --warmup-blocks 0 --block-ms 7 --hist h --plan p --slowdown-ns 9 \
+                       --warmup-blocks 0 --block-ms 7 --hist h --plan p --load l --slowdown-ns 9 \
                        --param ops=50 --param pending=10 --param delay_us=5000");
         assert_eq!((run.seed, run.blocks, run.warmup_blocks, run.block_ms), (u64::MAX, 1, 0, 7));
-        assert_eq!((run.slowdown_ns, run.hist, run.plan), (9, Some("h".into()), Some("p".into())));
+        assert_eq!(
+            (run.slowdown_ns, run.hist, run.plan, run.load),
+            (9, Some("h".into()), Some("p".into()), Some("l".into()))
+        );
         assert_eq!((run.params.value("ops"), run.params.value("pending")), (50, 10));
     }
 
@@ -255,6 +265,7 @@ mod tests {
         assert!(refusal("run --scenario post_throughput").contains("--workers is missing"));
         assert!(refusal("run --scenario post_throughput --workers").contains("needs a value"));
         assert!(refusal("run --scenario post_latency --workers 1").contains("--plan is missing"));
+        assert!(refusal("run --scenario echo --workers 1 --plan p").contains("--load is missing"));
         assert!(refusal("run --scenario post_throughput --workers 1 --workers 2").contains("twice"));
         let doubled = refusal("run --scenario post_throughput --workers 1 --param ops=1 --param ops=2");
         assert!(doubled.contains("twice"));

@@ -27,7 +27,7 @@ impl Meter {
         self.wall_start = host::now_ns();
     }
 
-    /// For work that makes itself ready where it runs: its time begins at `ns`, behind [`Meter::start`].
+    /// For work that makes itself ready where it runs: its time begins at `ns`, after [`Meter::start`].
     pub fn began(&mut self, ns: u64) {
         self.wall_start = ns;
     }

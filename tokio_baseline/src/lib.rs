@@ -16,6 +16,7 @@ pub mod host;
 pub mod huge_pages;
 pub mod ledger;
 pub mod letters;
+pub mod load;
 pub mod loops;
 pub mod messages;
 pub mod open_loop;
@@ -25,6 +26,8 @@ pub mod row;
 pub mod runtime;
 pub mod scenario;
 pub mod scenarios;
+pub mod servers;
+pub mod service;
 pub mod subject;
 pub mod subjects;
 
@@ -73,7 +76,8 @@ fn execute(subject: &Subject, run: &RunArgs, out: &mut impl Write) -> Result<i32
     let report = measure(run)?;
     print(out, &report.row.to_csv())?;
 
-    if let (Some(path), Some(file)) = (&run.hist, hist_file) {
+    let ours = hist_file.filter(|_| !run.scenario.is_server()); // else the load program has written it
+    if let (Some(path), Some(file)) = (&run.hist, ours) {
         let mut file = BufWriter::new(file);
         let written = report.hist.write_csv(&mut file).and_then(|()| file.flush());
         written.map_err(|e| Failure::machine(&format!("--hist: writing {} failed", path.display()), &e))?;

@@ -6,16 +6,14 @@ use crate::failure::Failure;
 use crate::host;
 use crate::ledger::{mark, mix};
 use crate::report::Report;
-use crate::runtime::Looping;
+use crate::runtime::{Looping, Sorting};
 use crate::scenario::{Param, OPS};
 use std::marker::PhantomData;
 
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The polynomial of the words at [`FACTOR`]: it tells their order, too.
-pub fn hash_of(all: &[u64]) -> u64 {
-    all.iter().fold(0, |h: u64, &x| h.wrapping_mul(FACTOR).wrapping_add(x))
-}
+/// Words of the answer that are checked after each operation.
+const PLACES: u64 = 8;
 
 /// What one operation does.
 pub trait Work<R: Looping>: Send {
@@ -23,8 +21,20 @@ pub trait Work<R: Looping>: Send {
     fn prepare(&mut self) {}
     /// The loop.
     fn run(&mut self);
-    /// The answer less the expected one.
-    fn wrong(&self) -> u64;
+    /// How many words the answer has.
+    fn size(&self) -> usize;
+    /// 0 if word `j` of the answer is right.
+    fn wrong(&self, j: usize) -> u64;
+
+    /// All words.
+    fn wrong_anywhere(&self) -> u64 {
+        (0..self.size()).fold(0, |found, j| found | self.wrong(j))
+    }
+}
+
+/// What `wrong` says of a few words of `n` after operation `i`, other words after each.
+fn wrong_at_places(i: u64, n: usize, wrong: impl Fn(usize) -> u64) -> u64 {
+    (i * PLACES..(i + 1) * PLACES).fold(0, |found, k| found | wrong((mix(k) % n as u64) as usize))
 }
 
 /// A scenario whose operation is one loop of `work`. A block is one call of the runtime, which does them all.
@@ -39,10 +49,13 @@ pub fn measure<R: Looping>(run: &RunArgs, mut work: impl Work<R>) -> Result<Repo
                 meter.start();
                 work.run();
                 slow_down(slowdown_ns);
-                meter.stop(host::now_ns(), mark(i.wrapping_add(work.wrong())));
+                let end = host::now_ns();
+                meter.stop(end, mark(i.wrapping_add(wrong_at_places(i, work.size(), |j| work.wrong(j)))));
             }
         });
-        meter.block(ops)
+        let mut block = meter.block(ops);
+        block.check = block.check.wrapping_add(work.wrong_anywhere());
+        block
     });
     report.row.put_counters(&runtime.counters());
     Ok(report)
@@ -133,7 +146,12 @@ impl Bodies {
         x
     }
 
-    fn expected(&self) -> u64 {
+    fn expected(&self, i: usize) -> u64 {
+        (0..self.lengths[i])
+            .fold(mix(i as u64).wrapping_add(self.operation), |x, _| x.wrapping_mul(FACTOR).wrapping_add(1))
+    }
+
+    fn expected_sum(&self) -> u64 {
         self.answer.wrapping_add(self.operation.wrapping_mul(self.step))
     }
 }
@@ -161,8 +179,11 @@ impl<R: Looping> Work<R> for For<R> {
         let bodies = &self.bodies;
         R::for_each_of(&mut self.out, |i, x| *x = bodies.body(i))
     }
-    fn wrong(&self) -> u64 {
-        self.out.iter().fold(0, |sum: u64, &x| sum.wrapping_add(x)).wrapping_sub(self.bodies.expected())
+    fn size(&self) -> usize {
+        self.out.len()
+    }
+    fn wrong(&self, j: usize) -> u64 {
+        self.out[j].wrapping_sub(self.bodies.expected(j))
     }
 }
 
@@ -187,8 +208,11 @@ impl<R: Looping> Work<R> for Reduce<R> {
     fn run(&mut self) {
         self.sum = R::reduce(self.bodies.lengths.len(), |i| self.bodies.body(i))
     }
-    fn wrong(&self) -> u64 {
-        self.sum.wrapping_sub(self.bodies.expected())
+    fn size(&self) -> usize {
+        1
+    }
+    fn wrong(&self, _: usize) -> u64 {
+        self.sum.wrapping_sub(self.bodies.expected_sum())
     }
 }
 
@@ -196,8 +220,8 @@ impl<R: Looping> Work<R> for Reduce<R> {
 pub struct Scan<R> {
     input: &'static mut [u64],
     out: &'static mut [u64],
-    answer: u64,
-    step: u64,
+    sums: Vec<u64>,
+    operation: u64,
     runtime: PhantomData<fn(R)>,
 }
 
@@ -206,27 +230,30 @@ impl<R> Scan<R> {
     pub fn new(run: &RunArgs) -> Self {
         let n = run.params.value("n") as usize;
         let input = crate::huge_pages::leak_mut(n, |i| mix(i as u64));
-        let (mut sum, mut answer, mut step) = (0_u64, 0_u64, 0_u64);
-        for x in input.iter() {
+        let mut sum = 0_u64;
+        let next = |x: &u64| {
             sum = sum.wrapping_add(*x);
-            answer = answer.wrapping_mul(FACTOR).wrapping_add(sum);
-            step = step.wrapping_mul(FACTOR).wrapping_add(1);
-        }
-        Scan { input, out: crate::huge_pages::leak_mut(n, |_| 0), answer, step, runtime: PhantomData }
+            sum
+        };
+        let sums = input.iter().map(next).collect();
+        Scan { input, out: crate::huge_pages::leak_mut(n, |_| 0), sums, operation: 0, runtime: PhantomData }
     }
 }
 
-impl<R: Looping> Work<R> for Scan<R> {
+impl<R: Sorting> Work<R> for Scan<R> {
     /// Each output grows by one.
     fn prepare(&mut self) {
         self.input[0] = self.input[0].wrapping_add(1);
-        self.answer = self.answer.wrapping_add(self.step);
+        self.operation += 1;
     }
     fn run(&mut self) {
         R::scan(self.input, self.out)
     }
-    fn wrong(&self) -> u64 {
-        hash_of(self.out).wrapping_sub(self.answer)
+    fn size(&self) -> usize {
+        self.out.len()
+    }
+    fn wrong(&self, j: usize) -> u64 {
+        self.out[j].wrapping_sub(self.sums[j].wrapping_add(self.operation))
     }
 }
 
@@ -234,7 +261,9 @@ impl<R: Looping> Work<R> for Scan<R> {
 pub struct Sort<R> {
     input: &'static [u64],
     all: &'static mut [u64],
-    answer: u64,
+    sorted: Vec<u64>,
+    operation: u64,
+    lost: u64,
     runtime: PhantomData<fn(R)>,
 }
 
@@ -244,19 +273,80 @@ impl<R> Sort<R> {
         let n = run.params.value("n") as usize;
         let input = crate::huge_pages::leak(n, |i| mix(i as u64));
         let all = crate::huge_pages::leak_mut(n, |i| input[i]);
-        all.sort_unstable();
-        Sort { answer: hash_of(all), input, all, runtime: PhantomData }
+        let mut sorted = input.to_vec();
+        sorted.sort_unstable();
+        Sort { input, all, sorted, operation: 0, lost: 0, runtime: PhantomData }
     }
 }
 
-impl<R: Looping> Work<R> for Sort<R> {
+impl<R: Sorting> Work<R> for Sort<R> {
+    /// By all workers: a copy by one of many takes longer than the sort does. Where the loop copies nothing, the right answer of
+    /// before is still there, so the copy is checked, too. A part alone that is lost makes the answer wrong.
     fn prepare(&mut self) {
-        self.all.copy_from_slice(self.input)
+        const PART: usize = 4096;
+        let mut parts = Vec::from_iter(self.all.chunks_mut(PART).zip(self.input.chunks(PART)));
+        R::for_each_of(&mut parts, |_, (to, from)| to.copy_from_slice(from));
+        self.lost = wrong_at_places(self.operation, self.all.len(), |j| self.all[j] ^ self.input[j]);
+        self.operation += 1;
     }
     fn run(&mut self) {
         R::sort(self.all)
     }
-    fn wrong(&self) -> u64 {
-        hash_of(self.all).wrapping_sub(self.answer)
+    fn size(&self) -> usize {
+        self.all.len()
+    }
+    fn wrong(&self, j: usize) -> u64 {
+        self.lost | (self.all[j] ^ self.sorted[j])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    static COPIES: AtomicBool = AtomicBool::new(true);
+
+    /// On the calling thread; its loops over entries do nothing while it does not copy.
+    struct Losing;
+
+    impl crate::runtime::Start for Losing {
+        fn start(_: usize) -> Result<Self, Failure> {
+            Ok(Losing)
+        }
+    }
+    impl Looping for Losing {
+        fn with_loops(&self, root: impl FnOnce() + Send) {
+            root()
+        }
+        fn for_each_of<T: Send>(all: &mut [T], body: impl Fn(usize, &mut T) + Send + Sync) {
+            if COPIES.load(Ordering::Relaxed) {
+                all.iter_mut().enumerate().for_each(|(i, x)| body(i, x))
+            }
+        }
+        fn reduce(n: usize, map: impl Fn(usize) -> u64 + Send + Sync) -> u64 {
+            (0..n).map(map).fold(0, u64::wrapping_add)
+        }
+    }
+    impl Sorting for Losing {
+        fn scan(_: &[u64], _: &mut [u64]) {}
+        fn sort(all: &mut [u64]) {
+            all.sort_unstable()
+        }
+    }
+
+    #[test]
+    fn a_copy_before_a_sort_that_was_lost_is_seen() {
+        let input = crate::huge_pages::leak(1000, |i| mix(i as u64));
+        let mut sorted = input.to_vec();
+        sorted.sort_unstable();
+        let all = crate::huge_pages::leak_mut(1000, |_| 0);
+        let mut work = Sort::<Losing> { input, all, sorted, operation: 0, lost: 0, runtime: PhantomData };
+        for copies in [true, false, true] {
+            COPIES.store(copies, Ordering::Relaxed);
+            work.prepare();
+            work.run();
+            assert_eq!(work.wrong_anywhere() == 0, copies);
+        }
     }
 }

@@ -12,6 +12,21 @@ pub struct Report {
     pub complaints: Vec<String>,
 }
 
+impl Report {
+    /// The run is wrong for one more reason.
+    pub(crate) fn wrong(&mut self, why: impl Into<String>) {
+        self.row.put("status", "wrong".to_string());
+        self.complaints.push(why.into());
+    }
+
+    /// Holds the run to what the scenario found.
+    pub fn hold_to(&mut self, found: Result<(), String>) {
+        if let Err(complaint) = found {
+            self.wrong(complaint);
+        }
+    }
+}
+
 /// How many of `n` samples are discarded at the start: the first 10 %, rounded down.
 pub(crate) fn discarded(n: usize) -> usize {
     n / 10

@@ -7,7 +7,9 @@ use crate::fork_join::forks::Fork;
 use crate::fork_join::matrices::Matrices;
 use crate::fork_join::tree::Tree;
 use crate::letters::Letter;
+use crate::service::Service;
 use std::ops::ControlFlow;
+use std::task::Waker;
 use std::time::Duration;
 
 /// A runtime, whatever it can do.
@@ -23,6 +25,9 @@ pub trait Start: Sized + Send + Sync + 'static {
 
 /// A runtime that takes tasks and forgets them (fire and forget).
 pub trait Runtime: Start {
+    /// Whether two of it at a time do not share their workers, and what a task spawns runs where the task does.
+    const SEVERAL: bool = false;
+
     /// Posts a task from a thread outside the runtime.
     fn post(&self, task: impl FnOnce() + Send + 'static);
 
@@ -39,10 +44,28 @@ pub trait Delayed: Runtime {
     fn enter(&self, f: impl FnOnce());
 }
 
+/// A runtime whose timeouts can be armed again before they are over.
+pub trait Timeouts: Delayed {
+    /// A timeout; dropping it ends it.
+    type Timeout: Send + 'static;
+
+    /// Arms one, from within a task. The runtime wakes `waker` when it is over.
+    fn arm(delay: Duration, waker: &Waker) -> Self::Timeout;
+
+    /// Ends it and arms it again, from within a task. False if the runtime says that it was over already.
+    fn rearm(timeout: &mut Self::Timeout, delay: Duration) -> bool;
+}
+
 /// A runtime whose tasks can let others go first.
 pub trait Yielding: Runtime {
     /// Posts, from outside, a task that calls `step` again and again, and yields in between, until it returns false.
     fn post_yielding(&self, step: impl FnMut() -> bool + Send + 'static);
+}
+
+/// A runtime whose tasks can spawn such tasks, too.
+pub trait Slicing: Yielding {
+    /// As [`Yielding::post_yielding`], from within a task.
+    fn spawn_yielding(step: impl FnMut() -> bool + Send + 'static);
 }
 
 /// A runtime in which a task can ask another one and wait for the answer.
@@ -77,6 +100,18 @@ pub trait Process<R: Messaging>: Send + 'static {
     fn receive(&mut self, me: &R::Address, letter: Letter) -> ControlFlow<()>;
 }
 
+/// A runtime that serves sockets, whatever else it can do. Dropping it stops and joins its threads.
+pub trait Serving: Sized {
+    /// Starts `workers` threads that answer the requests of each connection in their order, in a task of its own; and the port of
+    /// 127.0.0.1 at which they listen.
+    fn serve(workers: usize, service: Service) -> Result<(Self, u16), Failure>;
+
+    /// What the runtime has counted since it was started.
+    fn counted(&self) -> Counters {
+        Counters::default()
+    }
+}
+
 /// A runtime with means for long tasks.
 pub trait Computing: Runtime {
     /// As [`Start::start`], with `compute_workers` threads for long tasks besides.
@@ -87,6 +122,12 @@ pub trait Computing: Runtime {
 
     /// Posts a long task from within a long task.
     fn spawn_compute(task: impl FnOnce() + Send + 'static);
+}
+
+/// A runtime that serves sockets beside long tasks.
+pub trait ServingBeside: Serving + Computing {
+    /// As [`Serving::serve`], with `compute_workers` threads for long tasks besides.
+    fn serve_with_compute(workers: usize, compute_workers: usize, service: Service) -> Result<(Self, u16), Failure>;
 }
 
 /// A runtime in which a task can wait for the tasks that it has spawned.
@@ -112,7 +153,10 @@ pub trait Looping: Start {
 
     /// The sum of `map(i)` over i < n, wrapping.
     fn reduce(n: usize, map: impl Fn(usize) -> u64 + Send + Sync) -> u64;
+}
 
+/// A runtime whose loops sum and sort whole slices, too.
+pub trait Sorting: Looping {
     /// `out[i]` becomes the sum of the input up to `i`, wrapping.
     fn scan(input: &[u64], out: &mut [u64]);
 

@@ -11,6 +11,13 @@ pub struct Scenario {
     pub open_loop: bool,
 }
 
+impl Scenario {
+    /// Whether the load program asks the runtime over sockets, and writes the histogram.
+    pub(crate) fn is_server(&self) -> bool {
+        matches!(self.name, "echo" | "fan_out" | "echo_beside")
+    }
+}
+
 /// A parameter and the values it may have.
 #[derive(Debug)]
 pub struct Param {

@@ -25,9 +25,24 @@ fn judge(program: &str) {
     }
 }
 
+/// Servers need the program that asks them; where it is not built, they are asked by tests/servers.rs alone.
+fn judge_servers(program: &str) {
+    let of = |preset| Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../build/{preset}/bin/apiary_load"));
+    let Some(load) = ["release", "ci", "dev"].map(of).into_iter().find(|path| path.exists()) else {
+        eprintln!("skipped: apiary_load is not built");
+        return;
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/tests/subject_smoke_test.py");
+    let mut judge = Command::new("python3");
+    let judged =
+        judge.arg(&script).args([program, "servers"]).env("APIARY_LOAD", load).output().expect("python3 starts");
+    assert!(judged.status.success(), "{program}: {}", String::from_utf8_lossy(&judged.stderr));
+}
+
 #[test]
 fn tokio_keeps_the_treaty() {
     judge(env!("CARGO_BIN_EXE_subject_tokio"));
+    judge_servers(env!("CARGO_BIN_EXE_subject_tokio"));
 }
 
 #[test]

@@ -12,6 +12,8 @@
 //         template <class F> void spawn(F&& task);         // from a task; else post is taken
 //         template <class F> void hand_on(F&& task);       // from a task that is about to end; else spawn
 //         template <class F> void yield(std::uint64_t number, F&& task);  // hand_on, after the ready tasks
+//         template <class F> void repost(F&& task);        // from a task: its rest, after the tasks that wait; with
+//         bool work_waits();                               // whether there are some, where the runtime can tell
 //         template <class F> void post_batch(std::span<F> tasks);         // moves from the elements
 //         template <class F> void post_delayed(std::chrono::nanoseconds delay, F&& task);
 //         using timeout = …;                               // made empty; with
@@ -34,7 +36,9 @@
 //         // branches b(co_await this_task()); b.fork(task<void>); co_await b.join();
 //         using branches = …;
 //         static auto this_task();
+//         static constexpr bool several = true;            // two of it at a time do not share their workers
 //         static constexpr bool starves = true;            // outside posts may wait for ever while tasks respawn
+//         class server;                                    // answers on sockets: serving.hpp
 //         runtime_counters counters() const;               // since the runtime was made
 //         static constexpr std::array tunables{parameter{…}};            // its own numbers, with defaults; with
 //         static void tune(std::string_view name, std::uint64_t value);   // before the first one is made
@@ -109,6 +113,14 @@ template <class R>
 concept compute_runtime = poster<R> && std::constructible_from<R, unsigned, unsigned> &&
                           requires(R& r, example_task t) { r.post_compute(t); };
 
+// A task that takes long can offer its slice: it posts its rest, which runs after the tasks that wait.
+template <class R>
+concept slicer = poster<R> && requires(R& r, example_task t) { r.repost(t); };
+
+// Two of the runtime can be at work at once.
+template <class R>
+concept several_at_once = poster<R> && requires { requires R::several; };
+
 // The runtime can wait for children inside a worker.
 template <class R>
 concept joiner = runtime_adapter<R> && requires(R& r, example_task t, typename R::scope& s) {
@@ -153,6 +165,15 @@ concept counting_runtime = requires(const R& r) {
 
 template <class R>
 concept tunable_runtime = requires { R::tune(R::tunables[0].name, std::uint64_t{1}); };
+
+// For a task that offers its slice: whether the tasks that wait get it. A runtime that cannot tell always gives it.
+template <slicer R>
+[[nodiscard]] bool work_waits(R& runtime) {
+    if constexpr (requires { runtime.work_waits(); })
+        return runtime.work_waits();
+    else
+        return true;
+}
 
 // Spawns from a task of the runtime, by its best call for that.
 template <poster R, class F>

@@ -42,7 +42,7 @@ std::uint64_t one_of(const std::string& what, const std::string& seen, std::span
 // The options as text: whole_number reads the numbers, so there is one kind of message.
 struct words {
     std::string scenario, workers, seed = "1", warmup_blocks = "5", blocks = "3", block_ms = "100", slowdown_ns = "0";
-    std::string plan, hist;
+    std::string plan, hist, load;
     std::vector<std::string> params, tune;
     bool version = false, list = false, tunables = false;
 };
@@ -92,6 +92,16 @@ void read_plan_option(run_options& options, const scenario_entry& scenario, cons
     }
 }
 
+void read_load_option(run_options& options, const scenario_entry& scenario, const words& w) {
+    if (!scenario.served) return;  // as with a plan
+    if (w.load.empty())
+        throw bad_arguments(std::string(scenario.name) +
+                            " is asked by another program: --load PATH is required (bench/load, apiary_load)");
+    options.plan_path = w.plan;
+    options.hist_path = w.hist;
+    options.load_path = w.load;
+}
+
 run_call checked(const subject& who, const words& w) {
     run_call call;
     call.scenario = &find_scenario(who, w.scenario);
@@ -107,6 +117,7 @@ run_call checked(const subject& who, const words& w) {
     if (call.scenario->measure == nullptr) return call;
     read_params(o, *call.scenario, w.params);
     read_plan_option(o, *call.scenario, w.plan);
+    read_load_option(o, *call.scenario, w);
     return call;
 }
 
@@ -128,6 +139,7 @@ CLI::App* declare(CLI::App& app, words& w) {
     run->add_option("--block-ms", w.block_ms, "a calibrated block lasts at least this long");
     run->add_option("--plan", w.plan, "release times of an open-loop scenario");
     run->add_option("--hist", w.hist, "file for the latency histogram");
+    run->add_option("--load", w.load, "the program that asks, in server scenarios");
     run->add_option("--slowdown-ns", w.slowdown_ns, "every 64th task of a thread busy-waits this long besides");
     return run;
 }

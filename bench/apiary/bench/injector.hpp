@@ -79,18 +79,25 @@ struct injection {
 // Sleeping costs a machine like this 20 to 50 us beyond the time asked for, most of the time.
 inline constexpr std::int64_t injector_spin_ns = 80'000;
 
+// How an injector waits that has nothing else to do. One that has may bring a wait of its own, and with it
+// `void is_late()`: called before a release that is due already, where the other two are not called.
+struct idle_wait {
+    void sleep_until(std::int64_t due_ns) noexcept { sleep_until_ns(due_ns); }
+    void look() noexcept { real_sync::relax(); }  // between two looks at the clock
+};
+
 // Calls release(i) for each i of the plan, at or after zero + plan[i]. Call it on a thread that ends afterwards: it
-// raises the thread's priority.
-template <class Release>
-[[nodiscard]] injection inject(std::span<const std::int64_t> plan, Release release) {
+// raises the thread's priority. With one processor for all, looking at the clock would keep the runtime from running.
+template <class Release, class Wait = idle_wait>
+[[nodiscard]] injection inject(std::span<const std::int64_t> plan, Release release, Wait wait = {},
+                               bool looks = usable_processors() > 1) {
     // The measurement starts this much later: the injector should be asleep when the first time comes.
     constexpr std::int64_t lead_ns = 10'000'000;
     injection done;
     done.lateness.resize(plan.size());
     set_timer_slack_1ns();
     done.undisplaced = raise_priority();
-    // With one processor for all, spinning would keep the runtime from running.
-    const std::int64_t margin_ns = usable_processors() > 1 ? injector_spin_ns : 0;
+    const std::int64_t margin_ns = looks ? injector_spin_ns : 0;
     own_lateness late(done.undisplaced);
     own_cost cost(done.undisplaced);
     done.zero_ns = now_ns() + lead_ns;
@@ -99,12 +106,17 @@ template <class Release>
         const std::int64_t intended = done.zero_ns + plan[i];
         if (now < intended - margin_ns) {
             const std::int64_t before = thread_cpu_ns();
-            sleep_until_ns(intended - margin_ns);
+            wait.sleep_until(intended - margin_ns);
             cost.slept(thread_cpu_ns() - before);
             now = now_ns();
+        } else if constexpr (requires { wait.is_late(); }) {
+            if (now >= intended) {
+                wait.is_late();
+                now = now_ns();
+            }
         }
         while (now < intended) {
-            real_sync::relax();
+            wait.look();
             const std::int64_t look = now_ns();
             cost.looked(look - now);
             now = look;

@@ -2,13 +2,15 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include <apiary/bench/injector.hpp>
 #include <apiary/bench/open_loop.hpp>
 
-#include "scenarios/mixed_load.hpp"
+#include "scenarios/beside.hpp"
 
 namespace injector_test {
 namespace {
@@ -90,7 +92,7 @@ TEST(Injector, ARateNotReachedIsTheRuntimesOwn) {
 
 TEST(MixedLoad, WhatComputeLostIsAShareOfWhatItDidAlone) {
     const auto lost = [](std::uint64_t alone, std::uint64_t beside, std::int64_t injector_ns) {
-        return mixed_load::lost_ppm({.ns = 0, .done = 0}, {.ns = 1000, .done = alone},
+        return beside::lost_ppm({.ns = 0, .done = 0}, {.ns = 1000, .done = alone},
                                     {.ns = 3000, .done = alone + beside}, 2, injector_ns);
     };
     EXPECT_EQ(lost(100, 200, 0), 0);
@@ -98,6 +100,53 @@ TEST(MixedLoad, WhatComputeLostIsAShareOfWhatItDidAlone) {
     EXPECT_EQ(lost(100, 150, 1000), 0) << "the injector's own share is nobody's loss";
     EXPECT_EQ(lost(100, 220, 0), -100'000);
     EXPECT_EQ(lost(99, 150, 0), std::nullopt) << "too coarse";
+}
+
+TEST(MixedLoad, TheComputeTasksAreInAnAccountOfTheirOwn) {
+    for (const bool twice : {false, true}) {
+        compute_load load(2, 3, 1);
+        std::vector<std::function<void()>> waiting;
+        int offered = 0;
+        const auto hand_in = [&waiting](auto task) { waiting.emplace_back(task); };
+        const auto offer = [&](auto rest) {
+            if (++offered % 2 == 0) waiting.emplace_back(rest);
+            return offered % 2 == 0;
+        };
+        for (int k = 0; k < 2; ++k) load.start(hand_in, hand_in, offer);
+        for (std::size_t i = 0; i < waiting.size(); ++i) {
+            if (load.done() >= 10) load.call_end();
+            const std::function<void()> task = waiting[i];
+            task();
+            if (twice && i == 0) task();
+        }
+        if (!twice) load.wait();
+        EXPECT_GE(load.done(), 10U);
+        EXPECT_EQ(load.ran_each_once(), !twice);
+        EXPECT_GT(offered, 0);
+    }
+}
+
+// A client takes answers where the injector would sleep, and must do so between requests that are due at once, too.
+struct counting_wait {
+    std::vector<char>& seen;
+    void sleep_until(std::int64_t due_ns) {
+        seen.push_back('s');
+        sleep_until_ns(due_ns);
+    }
+    void look() { seen.push_back('l'); }
+    void is_late() { seen.push_back('d'); }
+};
+
+TEST(Injector, AWaitOfItsOwnIsCalledBeforeEachRelease) {
+    const std::vector<std::int64_t> plan{0, 0, 0};
+    std::vector<char> seen;
+    injection done;
+    std::thread([&] {
+        done = inject(
+            plan, [&](std::size_t i) { seen.push_back(static_cast<char>('0' + i)); }, counting_wait{seen}, false);
+    }).join();
+    EXPECT_EQ(std::string(seen.begin(), seen.end()), "s0d1d2") << "asleep, for it may not look; then late";
+    EXPECT_EQ(done.lateness.size(), 3U);
 }
 
 TEST(Injector, AFailureOnItsThreadReachesTheCaller) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,38 +50,52 @@ public:
         return static_cast<std::uint64_t>(later) * 1'000'000 / finished_.size();
     }
 
-    template <class Runtime>
-    [[nodiscard]] report result(const Runtime& runtime) const {
-        const std::size_t n = plan_.size();
+    struct all_posts {
+        bool operator()(std::size_t) const { return true; }
+    };
+
+    // measures(i): post i is in the histograms. All posts are in the account.
+    template <class Runtime, class Measures = all_posts>
+    [[nodiscard]] report result(const Runtime& runtime, Measures measures = {}) const {
+        report result = figures(plan_, finished_, injected_, measures);
+        row& r = result.measured;
+        r.cpu_ns = static_cast<std::uint64_t>(cpu_ns_ - injected_.cost_ns);
+        r.check = account_.sum();
+        r.add_flag("injector_us=" + std::to_string(injected_.cost_ns / 1000));
+        result.audit("the run", account_.sum(), expected_sum(plan_.size()));
+        if (account_.ran_on_a_poster()) result.wrong(std::string(ran_on_a_poster));
+        fill_counters(r, runtime);
+        return result;
+    }
+
+    // Rates, latencies and the flags of both, for posts that were over at these times (now_ns).
+    template <class Measures = all_posts>
+    [[nodiscard]] static report figures(std::span<const std::int64_t> plan, std::span<const std::int64_t> finished,
+                                        const injection& injected, Measures measures = {}) {
+        const std::size_t n = plan.size();
         report result;
         histogram punctual, lateness;
         std::int64_t last = 0;
         for (std::size_t i = 0; i < n; ++i) {
-            const std::int64_t at = finished_[i] - injected_.zero_ns, late = injected_.lateness[i];
+            const std::int64_t at = finished[i] - injected.zero_ns, late = injected.lateness[i];
             last = std::max(last, at);
-            if (i < discarded(n)) continue;
-            result.latency.record(static_cast<std::uint64_t>(at - plan_[i]));
-            punctual.record(static_cast<std::uint64_t>(at - plan_[i] - late));
+            if (i < discarded(n) || !measures(i)) continue;
+            result.latency.record(static_cast<std::uint64_t>(at - plan[i]));
+            punctual.record(static_cast<std::uint64_t>(at - plan[i] - late));
             lateness.record(static_cast<std::uint64_t>(late));
         }
         row& r = result.measured;
         r.warmup_blocks = 0;
         r.blocks = 1;
         r.ops = n;
-        r.cpu_ns = static_cast<std::uint64_t>(cpu_ns_ - injected_.cost_ns);
-        r.offered_per_s = per_second(n, plan_.back());
+        r.offered_per_s = per_second(n, plan.back());
         r.achieved_per_s = per_second(n, last);
         r.set_latency(result.latency);
         r.lateness_p99_ns = lateness.printed_percentile({990});
-        r.check = account_.sum();
         for (const auto& [name, q] : percentiles)
             if (injector_limited(result.latency, punctual, q)) r.add_flag("injector_limited_" + std::string(name));
         if (overloaded(*r.offered_per_s, *r.achieved_per_s)) r.add_flag("overloaded");
-        if (!injected_.undisplaced) r.add_flag("injector_plain");
-        r.add_flag("injector_us=" + std::to_string(injected_.cost_ns / 1000));
-        result.audit("the run", account_.sum(), expected_sum(n));
-        if (account_.ran_on_a_poster()) result.wrong(std::string(ran_on_a_poster));
-        fill_counters(r, runtime);
+        if (!injected.undisplaced) r.add_flag("injector_plain");
         return result;
     }
 

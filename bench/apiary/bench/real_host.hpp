@@ -9,12 +9,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <thread>
 
 #include <apiary/bench/account.hpp>
 #include <apiary/bench/allocation_count.hpp>
 #include <apiary/bench/host.hpp>
+#include <apiary/bench/huge_pages.hpp>
 #include <apiary/sync/real_sync.hpp>
 #include <apiary/workers/thread_team.hpp>
 
@@ -24,6 +26,11 @@ struct real_host {
     using sync = real_sync;
     using threads = thread_team;
     using account = one_word<sync>;
+    // The allocators of arrays.
+    template <class T>
+    using large = huge_pages<T>;
+    template <class T>
+    using plain = std::allocator<T>;
 
     static std::int64_t now_ns() noexcept { return bench::now_ns(); }
     static void yield() noexcept { std::this_thread::yield(); }

@@ -41,6 +41,7 @@ struct run_options {
     block_settings blocks;
     std::int64_t slowdown_ns = 0;
     std::vector<std::int64_t> plan;               // open-loop scenarios only
+    std::string plan_path, hist_path, load_path;  // of served scenarios, for the load program
     std::map<std::string, std::uint64_t> params;  // given or standard
 
     [[nodiscard]] std::uint64_t param(const std::string& name) const { return params.at(name); }
@@ -69,13 +70,15 @@ struct scenario_entry {
     bool open_loop;  // needs a plan
     std::span<const parameter> parameters;
     report (*measure)(const run_options&);  // null: this subject cannot express the scenario
+    bool served = false;                    // the load program asks, and writes the histogram
 };
 
 // The entry of one scenario for one runtime. A Scenario has name, open_loop, parameters,
-// expressible<Runtime> and measure<Runtime>(options).
+// expressible<Runtime> and measure<Runtime>(options), and `served` if it is.
 template <class Scenario, runtime_adapter Runtime>
 [[nodiscard]] constexpr scenario_entry entry_of() {
     scenario_entry e{Scenario::name, Scenario::open_loop, Scenario::parameters, nullptr};
+    if constexpr (requires { Scenario::served; }) e.served = Scenario::served;
     if constexpr (Scenario::template expressible<Runtime>) e.measure = &Scenario::template measure<Runtime>;
     return e;
 }

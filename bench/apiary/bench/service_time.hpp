@@ -14,6 +14,8 @@ namespace apiary::bench {
 enum class service : std::uint8_t { fixed, exponential, bimodal };
 inline constexpr std::array<std::string_view, 3> service_words{"fixed", "exponential", "bimodal"};
 
+inline constexpr std::int64_t short_service_ns = 500;  // of the bimodal ones, before scaling
+
 // Nanoseconds, before scaling.
 [[nodiscard]] inline std::int64_t service_ns(service kind, std::uint64_t seed, std::uint64_t i) {
     const double u = static_cast<double>(mix(mix(seed) + i) >> 11) * 0x1p-53;  // [0, 1)
@@ -21,7 +23,7 @@ inline constexpr std::array<std::string_view, 3> service_words{"fixed", "exponen
         case service::exponential:
             return std::max<std::int64_t>(1, std::llround(-1000.0 * std::log(1.0 - u)));
         case service::bimodal:
-            return u < 0.995 ? 500 : 500'000;
+            return u < 0.995 ? short_service_ns : 500'000;
         case service::fixed:
             break;
     }

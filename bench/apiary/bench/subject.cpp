@@ -58,7 +58,7 @@ int measure(const subject& who, const run_call& call) {
     r.maxrss_kib = u.maxrss_kib;
     std::cout << measured_columns << '\n' << r.to_csv() << '\n' << std::flush;
 
-    if (call.hist_path) {
+    if (call.hist_path && !call.scenario->served) {
         result.latency.write_csv(hist);
         hist.flush();
         if (!hist) throw std::runtime_error("--hist: writing '" + *call.hist_path + "' failed");

@@ -169,7 +169,7 @@ parse([], Options, Params) -> {Options, Params};
 parse([Option], _, _) -> bad("~s needs a value", [Option]);
 parse(["--param", Pair | Rest], Options, Params) -> parse(Rest, Options, [Pair | Params]);
 parse([Option, Value | Rest], Options, Params) ->
-    Known = ["--scenario", "--plan", "--hist" | maps:keys(numbers())],
+    Known = ["--scenario", "--plan", "--hist", "--load" | maps:keys(numbers())],  % --load: for servers, which are not here
     lists:member(Option, Known) orelse
         bad("unknown option ~s; there are: --param, ~s", [Option, lists:join(", ", Known)]),
     parse(Rest, Options#{Option => Value}, Params).

@@ -147,11 +147,14 @@ type report struct {
 
 func (r *report) put(column string, value any) { r.columns[column] = fmt.Sprint(value) }
 
+func (r *report) wrong(why string) {
+	r.status = "wrong"
+	r.complaints = append(r.complaints, why)
+}
+
 func (r *report) audit(what string, sum, expected uint64) {
 	if sum != expected {
-		r.status = "wrong"
-		r.complaints = append(r.complaints, fmt.Sprintf(
-			"%s: the sum is %016x, expected %016x: a task was lost, run twice or swapped", what, sum, expected))
+		r.wrong(fmt.Sprintf("%s: the sum is %016x, expected %016x: a task was lost, run twice or swapped", what, sum, expected))
 	}
 }
 
@@ -289,6 +292,42 @@ func (h *histogram) write(to *os.File) error {
 	return to.Close()
 }
 
+var percentiles = []struct {
+	name     string
+	permille uint64
+}{{"p50", 500}, {"p90", 900}, {"p95", 950}, {"p99", 990}, {"p999", 999}}
+
+// The upper edge of the bucket that holds the rank, never above the greatest value.
+func (h *histogram) percentile(permille uint64) uint64 {
+	seen := uint64(0)
+	for _, index := range h.filled() {
+		if seen += h.counts[index]; seen >= h.rank(permille) {
+			_, hi := edges(index)
+			if hi > h.greatest {
+				hi = h.greatest
+			}
+			return hi
+		}
+	}
+	return 0
+}
+
+func (h *histogram) rank(permille uint64) uint64 {
+	rank := (h.total*permille + 999) / 1000
+	if rank < 1 {
+		rank = 1
+	}
+	return rank
+}
+
+// False where it has too few samples above it; the median is printed of any.
+func (h *histogram) printed(permille uint64) (uint64, bool) {
+	if h.total == 0 || (permille != 500 && h.total-h.rank(permille) < 100) {
+		return 0, false
+	}
+	return h.percentile(permille), true
+}
+
 func (r *report) putLatency() {
 	h := &r.latency
 	r.put("lat_count", h.total)
@@ -297,27 +336,9 @@ func (r *report) putLatency() {
 	}
 	r.put("lat_min_ns", h.least)
 	r.put("lat_max_ns", h.greatest)
-	for _, q := range []struct {
-		column   string
-		permille uint64
-	}{{"lat_p50_ns", 500}, {"lat_p90_ns", 900}, {"lat_p95_ns", 950}, {"lat_p99_ns", 990}, {"lat_p999_ns", 999}} {
-		rank := (h.total*q.permille + 999) / 1000
-		if rank < 1 {
-			rank = 1
-		}
-		if q.permille != 500 && h.total-rank < 100 {
-			continue
-		}
-		seen := uint64(0)
-		for _, index := range h.filled() {
-			if seen += h.counts[index]; seen >= rank {
-				_, hi := edges(index)
-				if hi > h.greatest {
-					hi = h.greatest
-				}
-				r.put(q.column, hi)
-				break
-			}
+	for _, q := range percentiles {
+		if at, printed := h.printed(q.permille); printed {
+			r.put("lat_"+q.name+"_ns", at)
 		}
 	}
 }

@@ -1,8 +1,9 @@
 // Subject `go`: the Go runtime with GOMAXPROCS=N behind bench/contract/CLI.md; standard library only.
 //
 // A task is a goroutine, a yield is runtime.Gosched, a delayed post is time.AfterFunc, a message a channel, a join a
-// sync.WaitGroup. Every thread that runs Go code is a worker of the runtime, so there is no "outside": scenarios that post from
-// outside are unsupported, as are those that aim at a worker or ask which thread they run on. Roots are started by
+// sync.WaitGroup, a connection a goroutine with a net.Conn. Every thread that runs Go code is a worker of the runtime, so there
+// is no "outside": scenarios that post from outside are unsupported, but for mixed_load (beside.go), as are those that aim at a
+// worker or ask which thread they run on. Roots are started by
 // the main goroutine. The garbage collector is left as its users have it.
 package main
 
@@ -16,10 +17,10 @@ import (
 )
 
 // Everything the treaty names, so that what is missing here is `unsupported` and not unknown.
-const treaty = "post_throughput post_latency timer_lateness targeted_throughput targeted_latency steal_pressure mixed_load " +
+const treaty = "post_throughput post_latency timer_lateness timers targeted_throughput targeted_latency steal_pressure mixed_load " +
 	"latency_vs_load successor spawn_many_local spawn_many_remote_idle spawn_many_remote_busy1 spawn_many_remote_busy2 " +
 	"ping_pong yield_many chained_spawn remote_spawn fib tree_sum skynet nqueens uts matmul loop_empty loop_for loop_reduce loop_scan loop_sort msg_ping_pong msg_count msg_ring " +
-	"msg_create msg_throughput chameneos big bounded_buffer idle_processes restart_storm graph graph_again wake_chain idle_cpu"
+	"msg_create msg_throughput chameneos big bounded_buffer idle_processes restart_storm graph graph_again wake_chain idle_cpu echo fan_out echo_beside"
 
 type param struct {
 	name        string
@@ -40,7 +41,7 @@ type call struct {
 	workers, warmup, blocks uint64
 	seed                    uint64
 	blockNs, slowdownNs     int64
-	hist                    string
+	plan, hist, load        string
 	params                  map[string]uint64
 }
 
@@ -70,7 +71,7 @@ func names() string {
 
 func parse(words []string) (*scenario, *call, error) {
 	options := map[string]string{"--scenario": "", "--workers": "", "--seed": "1", "--warmup-blocks": "5", "--blocks": "3",
-		"--block-ms": "100", "--plan": "", "--hist": "", "--slowdown-ns": "0"}
+		"--block-ms": "100", "--plan": "", "--hist": "", "--load": "", "--slowdown-ns": "0"}
 	var given []string
 	for i := 0; i < len(words); i += 2 {
 		if i+1 == len(words) {
@@ -82,7 +83,7 @@ func parse(words []string) (*scenario, *call, error) {
 			options[words[i]] = words[i+1]
 		} else {
 			return nil, nil, bad("unknown option %s; there are: --scenario, --workers, --param, --seed, --warmup-blocks, "+
-				"--blocks, --block-ms, --plan, --hist, --slowdown-ns", words[i])
+				"--blocks, --block-ms, --plan, --hist, --load, --slowdown-ns", words[i])
 		}
 	}
 	var found *scenario
@@ -99,7 +100,7 @@ func parse(words []string) (*scenario, *call, error) {
 		}
 		return nil, nil, bad("--scenario: unknown scenario '%s'; there are: %s", options["--scenario"], names())
 	}
-	c := &call{hist: options["--hist"], params: map[string]uint64{}}
+	c := &call{plan: options["--plan"], hist: options["--hist"], load: options["--load"], params: map[string]uint64{}}
 	var blockMs, slowdown uint64
 	for _, n := range []struct {
 		to          *uint64
@@ -158,8 +159,15 @@ next:
 	return nil
 }
 
+var errUnsupported = errors.New("unsupported")
+
+func unsupported(why string) error { return fmt.Errorf("%w: %s", errUnsupported, why) }
+
 func fail(err error) int {
 	fmt.Fprintln(os.Stderr, "go:", err)
+	if errors.Is(err, errUnsupported) {
+		return 3
+	}
 	if errors.Is(err, errBad) {
 		return 2
 	}
@@ -187,7 +195,7 @@ func run(words []string) int {
 		return fail(err)
 	}
 	r.print(s.name, c)
-	if hist != nil {
+	if hist != nil && !isServer(s.name) { // else the load program has written it
 		if err := r.latency.write(hist); err != nil {
 			return fail(err)
 		}
@@ -210,6 +218,8 @@ func main() {
 			version, runtime.Version(), runtime.GOARCH)
 	case len(words) == 1 && words[0] == "--list":
 		fmt.Println(strings.ReplaceAll(names(), ", ", "\n"))
+	case len(words) == 2 && words[0] == injectWord:
+		os.Exit(inject(words[1]))
 	case len(words) > 0 && words[0] == "run":
 		os.Exit(run(words[1:]))
 	default:

@@ -20,6 +20,10 @@ func tasksOf(standard uint64) param {
 var scenarios = []scenario{
 	{"timer_lateness", []param{count("delay_us", 1000, 1, 60000000), count("pending", 1, 1, 1000000),
 		count("ops", 200, 1, 100000000)}, timerLateness},
+	{"mixed_load", []param{count("rate", 1000, 1, 1000000000), count("compute_us", 2000, 1, 1000000),
+		{name: "compute_workers", optional: true, least: 1, most: 1024}, {name: "beside", words: besideWords},
+		count("slice_us", 0, 0, 1000000)}, mixedLoad},
+	{"timers", []param{count("pending", 4000, 1, 4000000), calibrated}, timers},
 	{"successor", []param{count("chains", 1, 1, 16384), calibrated}, successor},
 	{"spawn_many_local", []param{tasksOf(10000), calibrated}, spawnManyLocal},
 	{"ping_pong", []param{tasksOf(1000), calibrated}, pingPong},
@@ -45,7 +49,13 @@ var scenarios = []scenario{
 	{"idle_processes", []param{count("processes", 100000, 1, 1<<24), calibrated}, idleProcesses},
 	{"graph", graphParams, graph},
 	{"graph_again", graphParams, graphAgain},
+	{"echo", serverParams, echo},
+	{"echo_beside", append(serverParams[:3:3], count("compute_us", 2000, 1, 1000000),
+		param{name: "compute_workers", optional: true, least: 1, most: 1024}, param{name: "beside", words: besideWords}), echoBeside},
+	{"fan_out", append(serverParams[:3:3], count("backends", 8, 1, 64), count("ask", 3, 1, 64)), fanOut},
 }
+
+var besideWords = []string{"own", "workers", "second", "rayon"}
 
 var graphParams = []param{{name: "pattern", words: patterns}, count("width", 8, 1, 4096), count("steps", 1000, 1, 1<<24),
 	count("iterations", 0, 0, 1<<32), calibrated}
@@ -133,6 +143,57 @@ func yieldMany(c *call) (*report, error) {
 	})
 }
 
+// Operations of one goroutine of a chain, as elsewhere of one task.
+const timersAtOnce = 64
+
+// By time.AfterFunc, whose timers are armed whether or not anybody waits; Reset ends and arms.
+func timers(c *call) (*report, error) {
+	pending := make([]*time.Timer, c.param("pending"))
+	var fired, missed atomic.Uint64
+	armed, oldest := uint64(0), 0
+	delay := func() time.Duration {
+		const minute = 60_000_000_000
+		armed++
+		return time.Duration(minute + mix(armed-1)%minute)
+	}
+	for i := range pending {
+		pending[i] = time.AfterFunc(delay(), func() { fired.Add(1) })
+	}
+	l := newLedger(c)
+	var some func(i, end uint64)
+	some = func(i, end uint64) {
+		until := i + timersAtOnce
+		if until > end {
+			until = end
+		}
+		for ; i < until; i++ {
+			if !pending[oldest].Reset(delay()) {
+				missed.Add(1)
+			}
+			if oldest++; oldest == len(pending) {
+				oldest = 0
+			}
+			l.complete(i) // with the last one the block may be over
+		}
+		if until < end {
+			go some(until, end)
+		}
+	}
+	r := blocks(c, 4096, func(ops uint64) block {
+		return iterations(l, ops, ops, func(uint64) { go some(0, ops) })
+	})
+	for _, t := range pending {
+		t.Stop()
+	}
+	if fired.Load() != 0 {
+		r.wrong("a timeout fired that was to be cancelled a minute before")
+	}
+	if missed.Load() != 0 {
+		r.wrong("the runtime said that a pending timeout was not pending")
+	}
+	return r, nil
+}
+
 func timerLateness(c *call) (*report, error) {
 	ops, pending := c.param("ops"), c.param("pending")
 	if pending > ops {
@@ -162,8 +223,7 @@ func timerLateness(c *call) (*report, error) {
 	r := newReport()
 	for i, late := range lateness {
 		if late < 0 {
-			r.status = "wrong"
-			r.complaints = append(r.complaints, "a timer fired before it was due")
+			r.wrong("a timer fired before it was due")
 			late = 0
 		}
 		if uint64(i) >= ops/10 {

@@ -12,6 +12,11 @@ constexpr scenario all[] = {
     fib::on<subject>("fork"),
     skynet::on<subject>("node"),
     uts::on<subject>("node"),
+    loop_empty::on<subject>("loop"),
+    loop_for::on<subject>("index"),
+    loop_reduce::on<subject>("index"),
+    loop_scan::on<subject>("element"),
+    loop_sort::on<subject>("element"),
 };
 
 }  // namespace

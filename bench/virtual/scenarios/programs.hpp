@@ -4,6 +4,7 @@
 
 #include "scenarios/fib.hpp"
 #include "scenarios/graph.hpp"
+#include "scenarios/loops.hpp"
 #include "scenarios/msg_crowds.hpp"
 #include "scenarios/msg_meetings.hpp"
 #include "scenarios/msg_pairs.hpp"
@@ -81,6 +82,20 @@ inline program_size of_meetings(unsigned workers, bool brief) {
     return {{{"meetings", meetings}, {"ops", 1}}, 4 * meetings};
 }
 
+inline program_size of_empty_loops(unsigned, bool brief) { return {{{"ops", brief ? 20 : 200}}}; }
+// Bodies as they were raced, whatever the number of workers: how far a loop can be divided is the question.
+template <std::uint64_t Lengths>
+program_size of_bodies(unsigned, bool brief) {
+    const std::uint64_t n = brief ? 3'000 : 100'000;
+    return {{{"n", n}, {"iterations", 10}, {"lengths", Lengths}, {"ops", 1}}, n};
+}
+// Arrays as the smaller ones that were raced; more than 16 workers get sixteen times as much.
+template <std::uint64_t N>
+program_size of_array(unsigned workers, bool brief) {
+    const std::uint64_t n = brief ? 3'000 : workers <= 16 ? N : 16 * N;
+    return {{{"n", n}, {"ops", 1}}, n};
+}
+
 using spawn_many_local = sized_program<bench::spawn_many_local, of_tasks>;
 using spawn_many_remote_idle = sized_program<bench::spawn_many_remote_idle, of_tasks>;
 using post_throughput = sized_program<bench::post_throughput, of_posts>;
@@ -98,6 +113,12 @@ using msg_throughput = sized_program<bench::msg_throughput, of_throughput>;
 using msg_create = sized_program<bench::msg_create, of_create>;
 using msg_ring = sized_program<bench::msg_ring, of_ring>;
 using msg_ping_pong = sized_program<bench::msg_ping_pong, of_pings>;
+using loop_empty = sized_program<bench::loop_empty, of_empty_loops>;
+using loop_for = sized_program<bench::loop_for, of_bodies<0>>;
+// Turns of a long body wait for each other; those of short bodies overlap. By a race with one worker.
+using loop_reduce = sized_program<bench::loop_reduce, of_bodies<1>, 700>;
+using loop_scan = sized_program<bench::loop_scan, of_array<65'536>>;
+using loop_sort = sized_program<bench::loop_sort, of_array<16'384>>;
 using chameneos = sized_program<bench::chameneos, of_meetings>;
 
 }  // namespace apiary::virt

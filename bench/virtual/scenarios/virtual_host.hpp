@@ -4,8 +4,10 @@
 // Threads. Those of the machine.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,10 +19,30 @@
 
 namespace apiary::virt {
 
+// Memory that the machine does not see. Processors read a long array ahead and this machine does not, so it would stall
+// at each of its lines.
+template <class T>
+struct unseen_memory {
+    using value_type = T;
+    unseen_memory() = default;
+    template <class U>
+    explicit unseen_memory(const unseen_memory<U>&) {}
+    T* allocate(std::size_t n) {
+        const host_section outside;
+        return std::allocator<T>().allocate(n);
+    }
+    void deallocate(T* p, std::size_t n) { std::allocator<T>().deallocate(p, n); }
+    bool operator==(const unseen_memory&) const { return true; }
+};
+
 struct virtual_host {
     using sync = virtual_sync;
     using threads = virtual_team;
     using account = bench::line_for_each_thread<sync>;
+    template <class T>
+    using large = unseen_memory<T>;
+    template <class T>
+    using plain = unseen_memory<T>;
 
     static std::int64_t now_ns() noexcept { return sync::now_ns(); }
     static void yield() noexcept { machine::current()->yield(); }

@@ -124,6 +124,44 @@ TEST(VirtualLines, TheFormerOwnerHasTheLineUntilTheRequestIsThere) {
     EXPECT_EQ(o.counts.moves, 1U);
 }
 
+// A compare-exchange in vain brings the line, and the next one comes before the request of the next in the queue.
+TEST(VirtualLines, ThoseThatQueueForALineHaveItForAMomentEach) {
+    alignas(64) word x{0};
+    prices p = round_prices();
+    p.request_permille = 400;
+    std::array<unsigned, 6> vain{};
+    const outcome o = run_each(6, [&](unsigned me) {
+        if (me == 0) return x.store(1, relaxed);
+        machine::current()->spend((20 + me) * ns);
+        std::uint64_t seen = 0;
+        while (!x.compare_exchange_weak(seen, seen + 1, relaxed, relaxed)) ++vain[me];
+    }, p);
+    EXPECT_EQ(x.load(relaxed), 6U);
+    EXPECT_EQ(vain, (std::array<unsigned, 6>{0, 1, 1, 1, 1, 1}));
+    EXPECT_EQ(o.counts.moves, 5U);
+}
+
+TEST(VirtualLines, AChangeMeetsWhatIsThereWhenItsLineHasCome) {
+    alignas(64) word x{0};
+    bool first = false;
+    run({[&] {
+             x.store(1, relaxed);
+             machine::current()->spend(20 * ns);
+             x.store(2, relaxed);  // at 21, and the request comes at 10 + 40
+         },
+         [&] {
+             machine::current()->spend(10 * ns);
+             std::uint64_t seen = 2;
+             first = x.compare_exchange_strong(seen, 3, relaxed, relaxed);
+         }},
+        [] {
+            prices p = round_prices();
+            p.request_permille = 400;
+            return p;
+        }());
+    EXPECT_TRUE(first);
+}
+
 TEST(VirtualLines, ALineOfAnotherClusterIsDearer) {
     prices p = round_prices();
     p.cluster = 2;

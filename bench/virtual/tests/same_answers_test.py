@@ -51,7 +51,8 @@ class SameAnswers(unittest.TestCase):
 
     @staticmethod
     def word(name: str, value: int) -> str:
-        return ["stencil_1d"][value] if name == "pattern" else str(value)
+        words = {"pattern": ["stencil_1d"], "lengths": ["equal", "pareto"]}
+        return words[name][value] if name in words else str(value)
 
 
 if __name__ == "__main__":

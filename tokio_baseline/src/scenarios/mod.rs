@@ -3,6 +3,9 @@ pub mod big;
 pub mod bounded_buffer;
 pub mod chained_spawn;
 pub mod chameneos;
+pub mod echo;
+pub mod echo_beside;
+pub mod fan_out;
 pub mod fib;
 pub mod graph;
 pub mod graph_again;
@@ -36,22 +39,24 @@ pub mod successor;
 pub mod targeted_latency;
 pub mod targeted_throughput;
 pub mod timer_lateness;
+pub mod timers;
 pub mod tree_sum;
 pub mod uts;
 pub mod wake_chain;
 pub mod yield_many;
 
-use crate::runtime::{Asking, Computing, Delayed, ForkJoin, Messaging, Targeted, Yielding};
+use crate::runtime::{Asking, Delayed, ForkJoin, Messaging, ServingBeside, Slicing, Targeted, Timeouts};
 use crate::scenario::Scenario;
 use crate::subject::Expressed;
 use std::marker::PhantomData;
 
 /// Every scenario of CLI.md that is for runtimes. A newcomer adds one file, a line above, a name here and below, and its
 /// name to those subjects that do not express everything.
-pub static SCENARIOS: [&Scenario; 41] = [
+pub static SCENARIOS: [&Scenario; 45] = [
     &post_throughput::SCENARIO,
     &post_latency::SCENARIO,
     &timer_lateness::SCENARIO,
+    &timers::SCENARIO,
     &targeted_throughput::SCENARIO,
     &targeted_latency::SCENARIO,
     &steal_pressure::SCENARIO,
@@ -90,6 +95,9 @@ pub static SCENARIOS: [&Scenario; 41] = [
     &graph_again::SCENARIO,
     &wake_chain::SCENARIO,
     &idle_cpu::SCENARIO,
+    &echo::SCENARIO,
+    &fan_out::SCENARIO,
+    &echo_beside::SCENARIO,
 ];
 
 /// The scenarios that a runtime expresses: `expresses![Runtime: module of the scenario, …]`.
@@ -105,9 +113,9 @@ pub(crate) use expresses;
 /// The list for a runtime that has every capability.
 pub struct Everything<R>(PhantomData<R>);
 
-impl<R: Asking + Computing + Delayed + ForkJoin + Messaging + Targeted + Yielding> Everything<R> {
+impl<R: Asking + Delayed + ForkJoin + Messaging + ServingBeside + Slicing + Targeted + Timeouts> Everything<R> {
     /// Every scenario but the loops, which async runtimes do not have, measured on `R`.
-    pub const LIST: &'static [Expressed] = expresses![R: post_throughput, post_latency, timer_lateness, targeted_throughput, targeted_latency, steal_pressure, mixed_load, latency_vs_load, successor, spawn_many_local, spawn_many_remote_idle, spawn_many_remote_busy1, spawn_many_remote_busy2, ping_pong, yield_many, chained_spawn, remote_spawn, fib, tree_sum, skynet, nqueens, uts, matmul, msg_ping_pong, msg_count, msg_ring, msg_create, msg_throughput, chameneos, big, bounded_buffer, idle_processes, graph, graph_again, wake_chain, idle_cpu];
+    pub const LIST: &'static [Expressed] = expresses![R: post_throughput, post_latency, timer_lateness, timers, targeted_throughput, targeted_latency, steal_pressure, mixed_load by measure_in_slices, latency_vs_load by measure_in_slices, successor, spawn_many_local, spawn_many_remote_idle, spawn_many_remote_busy1, spawn_many_remote_busy2, ping_pong, yield_many, chained_spawn, remote_spawn, fib, tree_sum, skynet, nqueens, uts, matmul, msg_ping_pong, msg_count, msg_ring, msg_create, msg_throughput, chameneos, big, bounded_buffer, idle_processes, graph, graph_again, wake_chain, idle_cpu, echo, fan_out, echo_beside];
 }
 
 /// The scenario called `name`.

@@ -27,7 +27,8 @@ pub fn measure<R: Runtime>(run: &RunArgs) -> Result<Report, Failure> {
     let respawners = run.params.value("respawners");
     let load = ComputeLoad::leak(respawners, run.params.value("task_us"));
     for _ in 0..respawners {
-        runtime.post(|| load.run_respawning::<R>());
+        let first = load.hand_in();
+        runtime.post(move || load.run_respawning::<R>(first));
     }
     let mut ended = u64::MAX;
     let post = |task: open_loop::Task| runtime.post(move || task.finish());
@@ -38,9 +39,10 @@ pub fn measure<R: Runtime>(run: &RunArgs) -> Result<Report, Failure> {
             load.call_end();
         }
     })?;
-    load.wait();
+    let load_found = load.wait();
     let starved_ppm = record.later_than_ppm(ended);
     let mut report = open_loop::report(run, &plan, record);
+    report.hold_to(load_found);
     if respawners != 0 {
         report.row.put_flag(&format!("starved_ppm={starved_ppm}"));
     }

@@ -6,14 +6,21 @@ use crate::fork_join::matrices::Matrices;
 use crate::fork_join::tree::Tree;
 use crate::letters::{self, Letter};
 use crate::runtime::{
-    Asking, Computing, Delayed, ForkJoin, Message, Messaging, Process, Runtime, Start, Targeted, Workers, Yielding,
+    Asking, Computing, Delayed, ForkJoin, Message, Messaging, Process, Runtime, Serving, ServingBeside, Slicing, Start,
+    Targeted, Timeouts, Workers, Yielding,
 };
+use crate::service::{self, Service};
 use async_channel::{Receiver, Sender};
 use async_executor::{LocalExecutor, StaticExecutor, Task};
-use async_io::Timer;
+use async_io::{Async, Timer};
 use futures_channel::oneshot;
-use futures_lite::future;
+use futures_lite::io::BufReader;
+use futures_lite::{future, AsyncReadExt, AsyncWriteExt};
 use std::future::Future;
+use std::io;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::pin::Pin;
+use std::task::{Context, Waker};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -77,8 +84,30 @@ impl Delayed for AsyncExecutor {
     }
 }
 
+/// `Timer::set_after`, which keeps the waker (its documentation). It does not say whether the timer was over.
+impl Timeouts for AsyncExecutor {
+    type Timeout = Timer;
+
+    fn arm(delay: Duration, waker: &Waker) -> Timer {
+        let mut timeout = Timer::after(delay);
+        assert!(Pin::new(&mut timeout).poll(&mut Context::from_waker(waker)).is_pending(), "a minute is not over");
+        timeout
+    }
+
+    fn rearm(timeout: &mut Timer, delay: Duration) -> bool {
+        timeout.set_after(delay);
+        true
+    }
+}
+
 impl Yielding for AsyncExecutor {
-    fn post_yielding(&self, mut step: impl FnMut() -> bool + Send + 'static) {
+    fn post_yielding(&self, step: impl FnMut() -> bool + Send + 'static) {
+        Self::spawn_yielding(step)
+    }
+}
+
+impl Slicing for AsyncExecutor {
+    fn spawn_yielding(mut step: impl FnMut() -> bool + Send + 'static) {
         let task = async move {
             while step() {
                 future::yield_now().await;
@@ -86,6 +115,58 @@ impl Yielding for AsyncExecutor {
         };
         EXECUTOR.spawn(task).detach();
     }
+}
+
+/// async-io's sockets, as smol has them: a loop that accepts, and spawns a task for each connection.
+impl Serving for AsyncExecutor {
+    fn serve(workers: usize, service: Service) -> Result<(Self, u16), Failure> {
+        let bound = Async::<TcpListener>::bind((Ipv4Addr::LOCALHOST, 0));
+        let bound = bound.and_then(|listener| Ok((listener.get_ref().local_addr()?.port(), listener)));
+        let (port, listener) = bound.map_err(|e| Failure::machine("cannot listen", &e))?;
+        let runtime = Self::start(workers)?;
+        let accept = async move {
+            while let Ok((client, _)) = listener.accept().await {
+                EXECUTOR.spawn(answer(client, service)).detach();
+            }
+        };
+        EXECUTOR.spawn(accept).detach();
+        Ok((runtime, port))
+    }
+}
+
+/// A connection until it ends, in whatever way. An echo answers all that a read has brought with one write.
+async fn answer(client: Async<TcpStream>, service: Service) -> io::Result<()> {
+    let (mut client, mut backends) = (buffered(client, service)?, vec![]);
+    for address in service.backends {
+        backends.push(buffered(Async::<TcpStream>::connect(*address).await?, service)?);
+    }
+    let (mut message, mut reply, mut answers) = (service.message(), service.message(), vec![]);
+    loop {
+        client.read_exact(&mut message).await?;
+        if backends.is_empty() {
+            service.reply(&mut message);
+        } else {
+            for backend in service.asked(&message) {
+                backends[backend].get_mut().write_all(&message).await?;
+            }
+            let mut sum = 0u64;
+            for backend in service.asked(&message) {
+                backends[backend].read_exact(&mut reply).await?;
+                sum = sum.wrapping_add(service::value(&reply));
+            }
+            service.reply_with(&mut message, sum);
+        }
+        answers.extend_from_slice(&message);
+        if !backends.is_empty() || client.buffer().len() < message.len() {
+            client.get_mut().write_all(&answers).await?;
+            answers.clear();
+        }
+    }
+}
+
+fn buffered(stream: Async<TcpStream>, service: Service) -> io::Result<BufReader<Async<TcpStream>>> {
+    stream.get_ref().set_nodelay(true)?;
+    Ok(BufReader::with_capacity(service.read_ahead(), stream))
 }
 
 impl Asking for AsyncExecutor {
@@ -136,10 +217,16 @@ impl Messaging for AsyncExecutor {
     }
 }
 
-impl Computing for AsyncExecutor {
+impl AsyncExecutor {
     /// Long tasks go to smol's pool for blocking calls, whose size is told by the environment, once per process.
+    fn limit_blocking(threads: usize) {
+        std::env::set_var("BLOCKING_MAX_THREADS", threads.to_string());
+    }
+}
+
+impl Computing for AsyncExecutor {
     fn start_with_compute(workers: usize, compute_workers: usize) -> Result<Self, Failure> {
-        std::env::set_var("BLOCKING_MAX_THREADS", compute_workers.to_string());
+        Self::limit_blocking(compute_workers);
         Self::start(workers)
     }
 
@@ -149,6 +236,13 @@ impl Computing for AsyncExecutor {
 
     fn spawn_compute(task: impl FnOnce() + Send + 'static) {
         blocking::unblock(task).detach();
+    }
+}
+
+impl ServingBeside for AsyncExecutor {
+    fn serve_with_compute(workers: usize, compute_workers: usize, service: Service) -> Result<(Self, u16), Failure> {
+        Self::limit_blocking(compute_workers);
+        Self::serve(workers, service)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::fork_join::by_join::{self, Joining};
 use crate::fork_join::forks::Fork;
 use crate::fork_join::matrices::Matrices;
 use crate::fork_join::tree::Tree;
-use crate::runtime::{Asking, Computing, ForkJoin, Looping, Message, Runtime, Start, Targeted, Workers};
+use crate::runtime::{Asking, Computing, ForkJoin, Looping, Message, Runtime, Sorting, Start, Targeted, Workers};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::hint::black_box;
@@ -27,6 +27,8 @@ impl Start for Rayon {
 }
 
 impl Runtime for Rayon {
+    const SEVERAL: bool = true;
+
     fn post(&self, task: impl FnOnce() + Send + 'static) {
         self.tasks.spawn(task)
     }
@@ -97,7 +99,9 @@ impl Looping for Rayon {
     fn reduce(n: usize, map: impl Fn(usize) -> u64 + Send + Sync) -> u64 {
         (0..n).into_par_iter().map(map).reduce(|| 0, u64::wrapping_add)
     }
+}
 
+impl Sorting for Rayon {
     /// rayon has no scan. What its users write: the sums of chunks, their prefixes, then each chunk from its own; one pass
     /// where there is one worker.
     fn scan(input: &[u64], out: &mut [u64]) {

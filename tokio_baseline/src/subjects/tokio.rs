@@ -6,17 +6,23 @@ use crate::fork_join::matrices::Matrices;
 use crate::fork_join::tree::Tree;
 use crate::letters::{self, Letter};
 use crate::runtime::{
-    Asking, Computing, Counters, Delayed, ForkJoin, Message, Messaging, Process, Runtime, Start, Targeted, Workers,
-    Yielding,
+    Asking, Computing, Counters, Delayed, ForkJoin, Message, Messaging, Process, Runtime, Serving, ServingBeside,
+    Slicing, Start, Targeted, Timeouts, Workers, Yielding,
 };
+use crate::service::{self, Service};
 use std::future::Future;
+use std::io;
+use std::net::Ipv4Addr;
 use std::pin::Pin;
-use std::task::{ready, Context, Poll};
+use std::task::{ready, Context, Poll, Waker};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader, BufWriter};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{self, Builder, Handle};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task;
+use tokio::time::{Instant, Sleep};
 
 /// Tokio's multi-threaded scheduler.
 pub type Tokio = OnTokio<MultiThread>;
@@ -31,14 +37,26 @@ pub struct OnTokio<S> {
 
 /// What keeps a scheduler running; dropping it stops and joins its threads.
 pub trait Scheduler: Sized + Send + Sync + 'static {
-    /// Starts it with `workers` threads and at most `blocking` for `spawn_blocking`, else Tokio's own limit.
-    fn start(workers: usize, blocking: Option<usize>) -> Result<(Handle, Self), Failure>;
+    /// Starts it with `workers` threads.
+    fn start(workers: usize, needs: Needs) -> Result<(Handle, Self), Failure>;
 }
 
-fn build(mut builder: Builder, blocking: Option<usize>) -> Result<runtime::Runtime, Failure> {
+/// What a scenario asks of a runtime besides timers.
+#[derive(Default)]
+pub struct Needs {
+    /// At most so many threads for `spawn_blocking`, else Tokio's own limit.
+    blocking: Option<usize>,
+    /// Sockets. Workers then sleep in epoll, not at a condition variable.
+    sockets: bool,
+}
+
+fn build(mut builder: Builder, needs: Needs) -> Result<runtime::Runtime, Failure> {
     builder.enable_time();
-    if let Some(most) = blocking {
+    if let Some(most) = needs.blocking {
         builder.max_blocking_threads(most);
+    }
+    if needs.sockets {
+        builder.enable_io();
     }
     builder.build().map_err(|e| Failure::machine("cannot start Tokio", &e))
 }
@@ -47,10 +65,10 @@ fn build(mut builder: Builder, blocking: Option<usize>) -> Result<runtime::Runti
 pub struct MultiThread(#[allow(dead_code, reason = "held for its Drop")] runtime::Runtime);
 
 impl Scheduler for MultiThread {
-    fn start(workers: usize, blocking: Option<usize>) -> Result<(Handle, Self), Failure> {
+    fn start(workers: usize, needs: Needs) -> Result<(Handle, Self), Failure> {
         let mut builder = Builder::new_multi_thread();
         builder.worker_threads(workers);
-        let runtime = build(builder, blocking)?;
+        let runtime = build(builder, needs)?;
         Ok((runtime.handle().clone(), MultiThread(runtime)))
     }
 }
@@ -63,13 +81,13 @@ pub struct CurrentThread {
 }
 
 impl Scheduler for CurrentThread {
-    fn start(workers: usize, blocking: Option<usize>) -> Result<(Handle, Self), Failure> {
+    fn start(workers: usize, needs: Needs) -> Result<(Handle, Self), Failure> {
         if workers != 1 {
             return Err(Failure::Unsupported(format!(
                 "unsupported: tokio-current-thread has one worker, asked for {workers}; give --workers 1"
             )));
         }
-        let runtime = build(Builder::new_current_thread(), blocking)?;
+        let runtime = build(Builder::new_current_thread(), needs)?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
         let run = move || {
@@ -98,7 +116,7 @@ fn parks(handle: &Handle) -> u64 {
 
 impl<S: Scheduler> Start for OnTokio<S> {
     fn start(workers: usize) -> Result<Self, Failure> {
-        let (handle, _scheduler) = S::start(workers, None)?;
+        let (handle, _scheduler) = S::start(workers, Needs::default())?;
         Ok(OnTokio { handle, _scheduler })
     }
 
@@ -108,6 +126,8 @@ impl<S: Scheduler> Start for OnTokio<S> {
 }
 
 impl<S: Scheduler> Runtime for OnTokio<S> {
+    const SEVERAL: bool = true;
+
     fn post(&self, task: impl FnOnce() + Send + 'static) {
         self.handle.spawn(async move { task() });
     }
@@ -133,13 +153,38 @@ impl<S: Scheduler> Delayed for OnTokio<S> {
     }
 }
 
+/// As the documentation of `Sleep` has it: boxed, polled, and reset later. A reset keeps the waker, so nothing polls it again.
+impl<S: Scheduler> Timeouts for OnTokio<S> {
+    type Timeout = Pin<Box<Sleep>>;
+
+    fn arm(delay: Duration, waker: &Waker) -> Self::Timeout {
+        let mut timeout = Box::pin(tokio::time::sleep(delay));
+        assert!(timeout.as_mut().poll(&mut Context::from_waker(waker)).is_pending(), "a minute is not over");
+        timeout
+    }
+
+    fn rearm(timeout: &mut Self::Timeout, delay: Duration) -> bool {
+        let was_pending = !timeout.is_elapsed();
+        timeout.as_mut().reset(Instant::now() + delay);
+        was_pending
+    }
+}
+
 impl<S: Scheduler> Yielding for OnTokio<S> {
-    fn post_yielding(&self, mut step: impl FnMut() -> bool + Send + 'static) {
-        self.handle.spawn(async move {
-            while step() {
-                task::yield_now().await;
-            }
-        });
+    fn post_yielding(&self, step: impl FnMut() -> bool + Send + 'static) {
+        self.handle.spawn(in_steps(step));
+    }
+}
+
+impl<S: Scheduler> Slicing for OnTokio<S> {
+    fn spawn_yielding(step: impl FnMut() -> bool + Send + 'static) {
+        tokio::spawn(in_steps(step));
+    }
+}
+
+async fn in_steps(mut step: impl FnMut() -> bool) {
+    while step() {
+        task::yield_now().await;
     }
 }
 
@@ -197,7 +242,7 @@ impl<S: Scheduler> Messaging for OnTokio<S> {
 
 impl<S: Scheduler> Computing for OnTokio<S> {
     fn start_with_compute(workers: usize, compute_workers: usize) -> Result<Self, Failure> {
-        let (handle, _scheduler) = S::start(workers, Some(compute_workers))?;
+        let (handle, _scheduler) = S::start(workers, Needs { blocking: Some(compute_workers), ..Needs::default() })?;
         Ok(OnTokio { handle, _scheduler })
     }
 
@@ -249,6 +294,82 @@ impl<S: Scheduler> ForkJoin for OnTokio<S> {
     }
 }
 
+/// As the documentation of `TcpListener` has it: a loop that accepts, and spawns a task for each connection. A `BufReader` reads ahead,
+/// since a read that fills its buffer is followed by one in vain.
+impl<S: Scheduler> Serving for OnTokio<S> {
+    fn serve(workers: usize, service: Service) -> Result<(Self, u16), Failure> {
+        Self::serve_needing(workers, Needs { sockets: true, ..Needs::default() }, service)
+    }
+
+    fn counted(&self) -> Counters {
+        self.counters()
+    }
+}
+
+impl<S: Scheduler> ServingBeside for OnTokio<S> {
+    fn serve_with_compute(workers: usize, compute_workers: usize, service: Service) -> Result<(Self, u16), Failure> {
+        Self::serve_needing(workers, Needs { sockets: true, blocking: Some(compute_workers) }, service)
+    }
+}
+
+impl<S: Scheduler> OnTokio<S> {
+    fn serve_needing(workers: usize, needs: Needs, service: Service) -> Result<(Self, u16), Failure> {
+        let (handle, _scheduler) = S::start(workers, needs)?;
+        let runtime = OnTokio { handle, _scheduler };
+        let (tell, told) = std::sync::mpsc::channel();
+        runtime.handle.spawn(async move {
+            let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+            match bound.and_then(|listener| Ok((listener.local_addr()?.port(), listener))) {
+                Err(why) => tell.send(Err(why)).expect("the caller waits"),
+                Ok((port, listener)) => {
+                    tell.send(Ok(port)).expect("the caller waits");
+                    while let Ok((client, _)) = listener.accept().await {
+                        tokio::spawn(answer(client, service));
+                    }
+                }
+            }
+        });
+        let port = told.recv().expect("the task tells").map_err(|e| Failure::machine("cannot listen", &e))?;
+        Ok((runtime, port))
+    }
+}
+
+/// A connection until it ends, in whatever way. An echo answers all that a read has brought with one write, as in Tokio's example.
+async fn answer(client: TcpStream, service: Service) -> io::Result<()> {
+    client.set_nodelay(true)?;
+    let writer = BufWriter::with_capacity(service.read_ahead(), client);
+    let (mut client, mut backends) = (BufReader::with_capacity(service.read_ahead(), writer), vec![]);
+    for address in service.backends {
+        backends.push(buffered(TcpStream::connect(address).await?, service)?);
+    }
+    let (mut message, mut reply) = (service.message(), service.message());
+    loop {
+        client.read_exact(&mut message).await?;
+        if backends.is_empty() {
+            service.reply(&mut message);
+        } else {
+            for backend in service.asked(&message) {
+                backends[backend].write_all(&message).await?;
+            }
+            let mut sum = 0u64;
+            for backend in service.asked(&message) {
+                backends[backend].read_exact(&mut reply).await?;
+                sum = sum.wrapping_add(service::value(&reply));
+            }
+            service.reply_with(&mut message, sum);
+        }
+        client.write_all(&message).await?;
+        if !backends.is_empty() || client.buffer().len() < message.len() {
+            client.flush().await?;
+        }
+    }
+}
+
+fn buffered(stream: TcpStream, service: Service) -> io::Result<BufReader<TcpStream>> {
+    stream.set_nodelay(true)?;
+    Ok(BufReader::with_capacity(service.read_ahead(), stream))
+}
+
 impl<S: Scheduler> Targeted for OnTokio<S> {
     type Workers<M: Message> = Actors<M>;
 }
@@ -264,7 +385,7 @@ impl<M: Message> Workers<M> for Actors<M> {
     fn start(workers: usize) -> Result<Self, Failure> {
         let mut all = Actors { queues: vec![], handles: vec![], threads: vec![] };
         for _ in 0..workers {
-            let runtime = build(Builder::new_current_thread(), None)?;
+            let runtime = build(Builder::new_current_thread(), Needs::default())?;
             all.handles.push(runtime.handle().clone());
             let (queue, mut messages) = mpsc::unbounded_channel::<M>();
             all.queues.push(queue);

@@ -10,7 +10,10 @@ namespace apiary::virt {
 
 // Pages of the table of pages are only taken when they are touched.
 lines::lines(const prices& p, unsigned processors)
-    : p_(p), words_((processors + 63) / 64), pages_(static_cast<page**>(std::calloc(arena::pages_in_all + 1, sizeof(page*)))) {
+    : p_(p),
+      words_((processors + 63) / 64),
+      kept_(std::size_t{words_} * 64),
+      pages_(static_cast<page**>(std::calloc(arena::pages_in_all + 1, sizeof(page*)))) {
     if (pages_ == nullptr) throw std::bad_alloc();
 }
 
@@ -76,25 +79,33 @@ picoseconds lines::price_of_move(const line& l, access kind, unsigned c, bool ot
 }
 
 void lines::give_to(line& l, unsigned c, picoseconds start, picoseconds cost) {
+    if (l.owner >= 0) {  // several may queue: each has the line for a moment when it comes
+        const picoseconds until = start + cost * p_.request_permille / 1000;
+        auto& all = kept_[static_cast<std::size_t>(l.owner)];
+        std::shift_right(all.begin(), all.end(), 1);
+        all.front() = {&l, l.busy_until, until};
+        l.former_has = until;
+    }
     l.busy_until = start + cost;
-    l.former = l.owner;
-    l.former_keeps = start + cost * p_.request_permille / 1000;
     drop_copies(l);
     l.owner = static_cast<std::int16_t>(c);
+}
+
+const lines::kept* lines::still_has(const line& l, unsigned c, picoseconds now) const {
+    if (now >= l.former_has) return nullptr;
+    for (const kept& k : kept_[c])
+        if (k.which == &l && std::max(now, k.from) < k.until) return &k;
+    return nullptr;
 }
 
 lines::outcome lines::touch(std::uintptr_t address, access kind, unsigned c, processor_times& times, picoseconds hit) {
     line& l = at(address);
     outcome told;
-    if (kind != access::load) {
-        told.watched = l.watched;
-        l.watched = false;
-    }
     if (kind == access::change) times.clock = std::max(times.clock, times.stores_done);
     const bool mine = l.owner == static_cast<int>(c), copy = has_copy(l, c);
     const bool others = l.copy_count > (copy ? 1U : 0U);
-    bool has = mine || (kind == access::load && copy) ||
-               (l.former == static_cast<int>(c) && times.clock < l.former_keeps);
+    const kept* const still = mine ? nullptr : still_has(l, c, times.clock);
+    bool has = mine || (kind == access::load && copy) || still != nullptr;
     if (!has && copy && !others) {  // the only copy: nobody has to be asked
         drop_copies(l);
         l.owner = static_cast<std::int16_t>(c);
@@ -102,18 +113,18 @@ lines::outcome lines::touch(std::uintptr_t address, access kind, unsigned c, pro
     }
     if (has) {
         if (kind != access::load && l.owner == static_cast<int>(c)) l.changed = true;
-        if (mine && l.on_its_way && l.busy_until > times.clock) {
-            if (kind == access::store)
-                times.stores_done = std::max(times.stores_done, l.busy_until);
-            else
-                times.clock = l.busy_until;
-        }
+        const picoseconds comes = mine && l.on_its_way ? l.busy_until : still != nullptr ? still->from : 0;
+        if (kind == access::store)
+            times.stores_done = std::max(times.stores_done, comes);
+        else if (comes > times.clock)
+            times.clock = comes, told.waited = true;
         times.clock += hit;
         return told;
     }
 
     const picoseconds cost = price_of_move(l, kind, c, others), start = std::max(times.clock, l.busy_until);
     told.moved = l.owner >= 0 || others;
+    told.waited = kind == access::change;
     told.queued = start - times.clock;
     told.cost = cost;
     l.on_its_way = false;
@@ -121,13 +132,14 @@ lines::outcome lines::touch(std::uintptr_t address, access kind, unsigned c, pro
     if (kind == access::load && p_.load_takes != 0 && l.owner >= 0 && l.changed) {
         give_to(l, c, start, cost);
         l.changed = false;
+        told.waited = true;
         times.clock = done;
         return told;
     }
     if (kind == access::load) {
         l.busy_until = start + (l.owner >= 0 ? cost : p_.copy_occupies);
         if (l.owner >= 0) add_copy(l, static_cast<unsigned>(l.owner));
-        l.owner = l.former = -1;
+        l.owner = -1;
         add_copy(l, c);
         times.clock = done;
         return told;
@@ -150,7 +162,7 @@ lines::outcome lines::ask_ahead(std::uintptr_t address, unsigned c, const proces
     const picoseconds cost = price_of_move(l, access::change, c, others);
     give_to(l, c, std::max(times.clock, l.busy_until), cost);
     l.on_its_way = true;
-    return {true, 0, cost, false};
+    return {.moved = true, .cost = cost};
 }
 
 }  // namespace apiary::virt

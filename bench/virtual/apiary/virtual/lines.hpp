@@ -3,7 +3,9 @@
 // A line is owned by one processor, or lies as clean copies with some, or is in no cache. A load of a line that another
 // one owns leaves clean copies with both; a store or a read-modify-write makes its processor the owner, and takes it from
 // all others. Accesses that move a line queue at it. Until the request has come to the former owner, that one still has
-// the line. A store does not wait for its line, but no processor runs farther ahead of its stores than prices say.
+// the line; where several requests queue, each requester keeps the line for the same time after it arrives. A processor
+// keeps four such lines at a time, and forgets the oldest for a fifth. A store does not wait for its line, but no
+// processor runs farther ahead of its stores than prices say.
 //
 // Threads. One thread of the host.
 #pragma once
@@ -29,8 +31,8 @@ class lines {
 public:
     struct outcome {
         bool moved = false;
+        bool waited = false;  // for a line that became its own
         picoseconds queued = 0, cost = 0;
-        bool watched = false;  // a store or change of a line that threads wait at
     };
 
     lines(const prices& p, unsigned processors);
@@ -51,19 +53,30 @@ public:
         l.changed = l.changed || kind != access::load;
         return true;
     }
-    // The next store or change of that line will be called watched.
+    // Threads wait for a store or change of that line, and the thread that makes it asks for them.
     void watch(std::uintptr_t address) { at(address).watched = true; }
+    [[nodiscard]] bool was_watched(std::uintptr_t address) {
+        line& l = at(address);
+        const bool was = l.watched;
+        l.watched = false;
+        return was;
+    }
 
 private:
     struct alignas(32) line {
         picoseconds busy_until = 0;      // an earlier access that moves it ends then
-        picoseconds former_keeps = 0;    // until then
+        picoseconds former_has = 0;      // until then, at most
         std::uint64_t* copies = nullptr;  // a bit for each processor
-        std::int16_t owner = -1, former = -1;
+        std::int16_t owner = -1;
         std::uint16_t copy_count = 0;
         bool on_its_way : 1 = false;  // asked for ahead, until busy_until
         bool watched : 1 = false;
         bool changed : 1 = false;  // by its owner
+    };
+    // A line that others have asked for: this processor still has it from one time to another.
+    struct kept {
+        const line* which = nullptr;
+        picoseconds from = 0, until = 0;
     };
     struct page {
         std::array<line, 64> lines;
@@ -83,9 +96,11 @@ private:
     bool has_far_copy(const line& l, unsigned c) const;
     picoseconds price_of_move(const line& l, access kind, unsigned c, bool others) const;
     void give_to(line& l, unsigned c, picoseconds start, picoseconds cost);
+    const kept* still_has(const line& l, unsigned c, picoseconds now) const;
 
     const prices p_;
     const unsigned words_;
+    host_vector<std::array<kept, 4>> kept_;  // by processor, the newest first; a fifth pushes out the oldest
     page** const pages_;  // of the arena, and then null
     // What lies elsewhere: stacks, static data.
     std::unordered_map<std::uintptr_t, page*, std::hash<std::uintptr_t>, std::equal_to<>,

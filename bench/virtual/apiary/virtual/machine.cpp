@@ -355,7 +355,10 @@ void machine::account(std::uintptr_t address, access kind, const place& at, pico
 void machine::touch_line(std::uintptr_t address, access kind, picoseconds hit, const place& at) {
     const lines::outcome o = lines_.touch(address, kind, running_->number, *running_, hit);
     if (o.moved) account(address, kind, at, o.queued, o.cost);
-    if (!o.watched) return;
+    // A change meets the value at the time when its line comes. A copy is of the time when it was asked for: stores
+    // show at once, too, although they wait for their lines.
+    if (o.waited) step();
+    if (kind == access::load || !lines_.was_watched(address)) return;
     const auto found = watchers_.find(address / arena::line);
     const waiters told = std::exchange(found->second, {});
     const picoseconds done = std::max(running_->clock, running_->stores_done);

@@ -1,0 +1,5 @@
+//! See `src/subjects/`.
+
+fn main() {
+    tokio_baseline::main(&rust_peers::subjects::PARALIGHT)
+}
