@@ -13,7 +13,6 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <threads.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -237,19 +236,6 @@ APIARY_FAILING_SCENARIO(writes_what_is_not_put_back, "refused: a write to memory
     std::thread a([] { *of_the_system = word.load(); });
     a.join();
 }
-APIARY_FAILING_SCENARIO(thread_of_a_thread, "refused: a thread that was started starts another one") {
-    std::thread a([] { std::thread([] { word.store(1); }).join(); });
-    a.join();
-}
-APIARY_FAILING_SCENARIO(spin_lock_of_the_c_library, "refused: pthread_spin_trylock") {
-    static pthread_spinlock_t l;
-    touched_by_two([] { ::pthread_spin_trylock(&l); });
-}
-APIARY_FAILING_SCENARIO(barrier_of_the_c_library, "refused: pthread_barrier_wait") {
-    static pthread_barrier_t b;
-    ::pthread_barrier_init(&b, nullptr, 2);
-    touched_by_two([] { ::pthread_barrier_wait(&b); });
-}
 APIARY_FAILING_SCENARIO(thread_leaves_early, "refused: pthread_exit") {
     touched_by_two([] { ::pthread_exit(nullptr); });
 }
@@ -258,40 +244,9 @@ APIARY_FAILING_SCENARIO(asks_whether_a_thread_ended, "refused: pthread_tryjoin_n
     (void)::pthread_tryjoin_np(a.native_handle(), nullptr);
     a.join();
 }
-APIARY_FAILING_SCENARIO(makes_a_key, "refused: pthread_key_create") {
-    touched_by_two([] {
-        pthread_key_t key = 0;
-        word.store(::pthread_key_create(&key, nullptr));
-    });
-}
 APIARY_FAILING_SCENARIO(a_page_leaks, "memory leak: block of memory (216 bytes)") {
     std::thread a([] { word.store(*static_cast<int*>(::valloc(200))); });
     a.join();
-}
-// C's own threads: the C library takes its locks within itself, where nobody sees them.
-APIARY_FAILING_SCENARIO(thread_of_c, "refused: thrd_create") {
-    touched_by_two([] {
-        thrd_t t{};
-        word.store(::thrd_create(&t, [](void*) { return 0; }, nullptr));
-    });
-}
-APIARY_FAILING_SCENARIO(mutex_of_c, "refused: mtx_lock") {
-    static mtx_t m;
-    touched_by_two([] { word.store(::mtx_lock(&m)); });
-}
-APIARY_FAILING_SCENARIO(condition_of_c, "refused: cnd_signal") {
-    static cnd_t c;
-    touched_by_two([] { word.store(::cnd_signal(&c)); });
-}
-APIARY_FAILING_SCENARIO(key_of_c, "refused: tss_create") {
-    touched_by_two([] {
-        tss_t key{};
-        word.store(::tss_create(&key, nullptr));
-    });
-}
-APIARY_FAILING_SCENARIO(once_of_c, "refused: call_once") {
-    static once_flag once = ONCE_FLAG_INIT;
-    touched_by_two([] { ::call_once(&once, [] {}); });
 }
 // All threads here are one for the kernel.
 APIARY_FAILING_SCENARIO(asks_for_its_number, "refused: gettid") {

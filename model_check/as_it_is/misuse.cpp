@@ -217,6 +217,15 @@ APIARY_SCENARIO(c_answers_its_owner, "tried_by_its_owner") {
     };
     two_threads(ask, ask);
 }
+APIARY_FAILING_SCENARIO(read_by_one_thread_eight_times,
+                        "refused: a lock that one thread holds shared more than seven times (lock_shared at model_check/") {
+    pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
+    const auto reads = [&] {
+        for (int i = 0; i != 8; ++i) ::pthread_rwlock_rdlock(&l);
+        for (int i = 0; i != 8; ++i) ::pthread_rwlock_unlock(&l);
+    };
+    two_threads(reads, reads);
+}
 
 // A thread that ends may own none ([thread.mutex.class]); nobody else could give it back.
 APIARY_FAILING_SCENARIO(thread_ends_with_a_mutex,

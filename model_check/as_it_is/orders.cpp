@@ -1,8 +1,10 @@
-// Which orders of unmodified code are needed: what the advice of --mutate-all is shown and tested on (orders_test.py).
+// Which orders of unmodified code are needed, and what scenarios never reached: what the advice of --mutate-all and --reach are
+// shown and tested on (orders_test.py).
 #include <apiary/check.hpp>
 
 #include <thread>
 
+#include "box_and_gate.hpp"
 #include "textbook_queues.hpp"
 
 APIARY_SCENARIO(bounded_queue_hands_over, "ring_hands_over_weakly") {
@@ -69,4 +71,78 @@ APIARY_SCENARIO(published_twice_over, "ring_hands_over_weakly") {
     std::jthread reader([&] {
         if (m.flag.load(std::memory_order_acquire) == 1) apiary::check(m.data == 42, "the message is there");
     });
+}
+
+// Each reaches more of box_and_gate.hpp than the one before it.
+namespace {
+void fill(int times) {
+    textbook::box b;
+    std::jthread filler([&] {
+        for (int i = 0; i != times; ++i) b.put(i);
+    });
+}
+}  // namespace
+APIARY_SCENARIO(box_is_filled, "ring_hands_over_weakly") { fill(1); }
+APIARY_SCENARIO(box_is_filled_twice, "ring_hands_over_weakly") { fill(2); }
+APIARY_SCENARIO(box_is_filled_three_times, "ring_hands_over_weakly") { fill(3); }
+
+APIARY_SCENARIO(gate_stands_open, "ring_hands_over_weakly") {
+    textbook::gate g;
+    g.open();
+    std::jthread visitor([&] { g.pass(); });
+}
+APIARY_SCENARIO(gate_may_be_shut, "ring_hands_over_weakly") {
+    textbook::gate g;
+    std::jthread visitor([&] { g.pass(); });
+    g.open();
+}
+
+namespace {
+void pass(int times) {
+    textbook::turnstile t;
+    std::jthread visitor([&] {
+        for (int i = 0; i != times; ++i) t.pass();
+    });
+}
+}  // namespace
+APIARY_SCENARIO(turnstile_lets_three_in, "ring_hands_over_weakly") { pass(3); }
+APIARY_SCENARIO(turnstile_comes_round, "ring_hands_over_weakly") { pass(4); }
+APIARY_SCENARIO(turnstile_comes_round_late, "ring_hands_over_weakly") {
+    textbook::turnstile t;
+    textbook::meter m;
+    std::jthread visitor([&] {
+        t.pass();
+        t.pass();
+        for (int i = 0; i != 300; ++i) m.tick();
+        t.pass();
+        t.pass();
+    });
+}
+// Nothing tells the one that clears it that it has counted.
+APIARY_SCENARIO(meter_is_cleared, "ring_hands_over_weakly") {
+    textbook::meter m;
+    std::jthread counts([&] {
+        m.tick();
+        m.tick();
+    });
+    m.clear();
+}
+
+APIARY_SCENARIO(till_of_one_customer, "ring_hands_over_weakly") {
+    textbook::till t;
+    { std::jthread one([&] { t.pay(1); }); }
+    t.pay(2);
+}
+APIARY_SCENARIO(till_of_two_customers, "ring_hands_over_weakly") {
+    textbook::till t;
+    std::jthread one([&] { t.pay(1); });
+    t.pay(2);
+}
+APIARY_SCENARIO(lamp_burns_out, "ring_hands_over_weakly") {
+    textbook::lamp l;
+    std::thread a([&] {
+        l.light();
+        l.burn_out();
+    });
+    a.join();
 }

@@ -1,4 +1,5 @@
-"""What --mutate-all says of the orders of unmodified code: a queue that a beginner wrote gets the orders that its author published."""
+"""What --mutate-all says of the orders of unmodified code: a queue that a beginner wrote gets the orders that its author published.
+And what --reach says that scenarios left out."""
 
 import json
 import subprocess
@@ -82,6 +83,93 @@ class Orders(unittest.TestCase):
         done = subprocess.run([PROGRAM, "--patch", "x"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("--patch needs --mutate-all FILE", done.stderr)
+
+
+def line_of(file: str, text: str) -> int:
+    return next(i for i, line in enumerate((HERE / file).read_text().splitlines(), 1) if text in line)
+
+
+def never(file: str, *names: str, options: tuple[str, ...] = ()) -> dict[str, set[str]]:
+    """By kind, what the named scenarios together never reached."""
+    done = subprocess.run([PROGRAM, *names, "--reach", file, "--json", "-", *options], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    each = [{row["what"]: set(row["places"]) for row in json.loads(line)["never"]} for line in done.stdout.splitlines()]
+    return {what: set.intersection(*(one[what] for one in each)) for what in each[0] if all(what in one for one in each)}
+
+
+class Reach(unittest.TestCase):
+    PUSH, POP = (f"{HEADER}:{line_of('textbook_queues.hpp', text)}:compare_exchange_weak"
+                 for text in ("tail_.compare_exchange_weak", "head_.compare_exchange_weak"))
+
+    def test_what_compare_exchanges_never_failed_depends_on_who_competes(self) -> None:
+        for names, left in ((("bounded_queue_hands_over",), {self.PUSH, self.POP}),
+                            (("bounded_queue_of_two_producers",), {self.POP}),
+                            (("bounded_queue_of_two_producers", "bounded_queue_of_two_consumers"), set())):
+            with self.subTest(names):
+                self.assertEqual(never("textbook_queues.hpp", *names).get("retry", set()), left)
+
+    def test_an_operation_that_no_scenario_ran_is_named(self) -> None:
+        one, two = (never("textbook_queues.hpp", f"bounded_queue_{name}")["operation"]
+                    for name in ("hands_over", "of_two_consumers"))
+        again = f"{HEADER}:{line_of('textbook_queues.hpp', '                at = head_.load();')}:load"  # it takes two consumers
+        self.assertIn(again, one)
+        self.assertNotIn(again, two)
+
+    def test_memory_is_freed_and_then_used_again(self) -> None:
+        for name, left in (("box_is_filled", {"freed"}), ("box_is_filled_twice", {"reuse"}),
+                           ("box_is_filled_three_times", set())):
+            with self.subTest(name):
+                self.assertEqual(never("box_and_gate.hpp", name).keys() & {"freed", "reuse"}, left)
+        self.assertIn("reuse", never("box_and_gate.hpp", "box_is_filled_three_times", options=("--bounds", "reuse=0")))
+
+    def test_a_wait_that_never_slept_is_named(self) -> None:
+        wait = f"model_check/as_it_is/box_and_gate.hpp:{line_of('box_and_gate.hpp', 'open_.wait(')}:wait"
+        self.assertEqual(never("box_and_gate.hpp", "gate_may_be_shut").get("wait", set()), set())
+        self.assertIn(wait, never("box_and_gate.hpp", "gate_stands_open")["wait"])
+
+    def test_a_masked_index_that_never_came_round_is_named(self) -> None:
+        write = f"model_check/as_it_is/box_and_gate.hpp:{line_of('box_and_gate.hpp', 'at_.store((')}:write"
+        self.assertEqual(never("box_and_gate.hpp", "turnstile_lets_three_in").get("wrap", set()), {write})
+        self.assertEqual(never("box_and_gate.hpp", "turnstile_comes_round").get("wrap", set()), set())
+
+    def test_a_value_falls_late_in_an_execution_or_by_a_thread_that_did_not_know_of_it(self) -> None:
+        tick = f"model_check/as_it_is/box_and_gate.hpp:{line_of('box_and_gate.hpp', 'at_.fetch_add(1')}:write"
+        self.assertEqual(never("box_and_gate.hpp", "turnstile_comes_round_late").get("wrap", set()), {tick})
+        self.assertEqual(never("box_and_gate.hpp", "meter_is_cleared").get("wrap", set()), set())
+
+    def test_a_state_that_rises_by_one_is_no_counter(self) -> None:
+        self.assertEqual(never("box_and_gate.hpp", "lamp_burns_out").get("wrap", set()), set())
+
+    def test_slots_that_were_never_filled_again_are_named(self) -> None:
+        value = f"{HEADER}:{line_of('textbook_queues.hpp', 's.value = ')}:write"
+        self.assertIn(value, never("textbook_queues.hpp", "bounded_queue_of_two_producers")["slot"])
+        self.assertNotIn(value, never("textbook_queues.hpp", "bounded_queue_hands_over").get("slot", set()))
+
+    def test_slots_that_were_never_used_again_are_named(self) -> None:
+        turn = f"{HEADER}:{line_of('textbook_queues.hpp', 's.turn.store(at + 1')}:write"
+        self.assertIn(turn, never("textbook_queues.hpp", "bounded_queue_of_two_producers")["round"])
+        self.assertNotIn(turn, never("textbook_queues.hpp", "bounded_queue_hands_over").get("round", set()))
+
+    def test_a_mutex_that_no_thread_waited_for_is_named(self) -> None:
+        lock = f"model_check/as_it_is/box_and_gate.hpp:{line_of('box_and_gate.hpp', 'own(lock_)')}:lock"
+        self.assertEqual(never("box_and_gate.hpp", "till_of_one_customer").get("contention", set()), {lock})
+        self.assertEqual(never("box_and_gate.hpp", "till_of_two_customers").get("contention", set()), set())
+
+    def test_the_text_puts_all_scenarios_together(self) -> None:
+        done = subprocess.run([PROGRAM, "bounded_queue_hands_over", "bounded_queue_of_two_producers", "ring_hands_over_weakly",
+                               "--reach", "textbook_queues.hpp", "--jobs", "2"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        told = done.stdout.split("never reached by any of the 2 scenarios that came through")[1]
+        self.assertIn("compare-exchanges that found no other value than expected: 1\n", told)
+        self.assertIn(self.POP, told)
+        self.assertNotIn(self.PUSH, told)
+
+    def test_what_cannot_be_asked_is_refused(self) -> None:
+        for options, said in ((("--reach", "nowhere.hpp"), "no operation of code as it is in a file whose name contains 'nowhere"),
+                              (("--reach", "x", "--mutate-all", "y"), "leave out --mutate")):
+            done = subprocess.run([PROGRAM, *options], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(said, done.stderr)
 
 
 if __name__ == "__main__":

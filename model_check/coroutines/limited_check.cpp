@@ -3,6 +3,8 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <new>
 
 #include <apiary/coroutines/async_semaphore.hpp>
 #include <apiary/coroutines/channel.hpp>
@@ -147,6 +149,58 @@ struct release_meets_the_time : coroutine_scenario<Sync> {
     }
 };
 APIARY_CHECK(release_meets_the_time);
+
+// A service without memory for a timer. It may have dropped the job by then, which ends the wait.
+template <class Sync, bool Drops>
+struct full_service {
+    using sync = Sync;
+    struct timed {};
+    std::int64_t now_ns() const { return 0; }
+    void at(std::int64_t, timed&, job<Sync>& what) {
+        if (Drops) what.drop();
+        throw std::bad_alloc();
+    }
+    void cancel(timed&) { Sync::law(false, "a timer is cancelled that the service never took"); }
+};
+
+template <class Sync, bool Drops>
+struct no_memory_for_the_time : coroutine_scenario<Sync> {
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"limited.was_served", "limited.had_no_memory"};
+    using base = coroutine_scenario<Sync>;
+    full_service<Sync, Drops> timers;
+    channel<int, Sync> c{1};
+    std::atomic<int> sent = 0, received = 0, refused = 0;
+    coroutine<Sync> receives(typename base::place) {
+        try {
+            const auto r = co_await c.receive_for(timers, soon);
+            Sync::law(r.how == awaited::done, "a wait that was not refused was not served");
+            ++received;
+        } catch (const std::bad_alloc&) {
+            ++refused;
+        }
+    }
+    void thread(unsigned i) {
+        if (i == 0) return (void)receives(this->here());
+        if (c.try_send(1) == awaited::done) ++sent;
+    }
+    void after() {
+        Sync::law(received + refused == 1, "a wait did not end once");
+        const int left = c.try_receive() ? 1 : 0;
+        Sync::law(received + left == sent, "a value was lost, or came twice");
+        Sync::reach(received == 1 ? "limited.was_served" : "limited.had_no_memory");
+    }
+};
+template <class Sync>
+struct no_memory_while_a_value_comes : no_memory_for_the_time<Sync, false> {
+    static constexpr const char* what = "there is no memory for the time while a value comes: it throws, or has the value";
+};
+APIARY_CHECK(no_memory_while_a_value_comes);
+template <class Sync>
+struct no_memory_and_the_job_is_dropped : no_memory_for_the_time<Sync, true> {
+    static constexpr const char* what = "the same, and the service has dropped the job before it throws";
+};
+APIARY_CHECK(no_memory_and_the_job_is_dropped);
 
 }  // namespace
 }  // namespace limited_check

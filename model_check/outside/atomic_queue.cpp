@@ -30,3 +30,13 @@ APIARY_SCENARIO(atomic_queue_2_of_pointers, "atomic_queue_of_pointers") {
     a.join();
     delete got;
 }
+
+// Three numbers through two slots: the elements are all that is handed over.
+APIARY_SCENARIO(atomic_queue_comes_round, "atomic_queue_of_pointers") {
+    static atomic_queue::AtomicQueue<int, 2> q;
+    std::thread producer([] {
+        for (int k = 1; k <= 3; ++k) q.push(k);
+    });
+    for (int k = 1; k <= 3; ++k) apiary::check(q.pop() == k, "out of order");
+    producer.join();
+}

@@ -1,6 +1,7 @@
 // moodycamel::ReaderWriterQueue of libreaderwriterqueue-dev, unchanged; its blocks hold one or two elements.
 #include <apiary/check.hpp>
 
+#include <readerwriterqueue/readerwritercircularbuffer.h>
 #include <readerwriterqueue/readerwriterqueue.h>
 
 #include <thread>
@@ -37,4 +38,18 @@ APIARY_SCENARIO(readerwriterqueue_grows, "readerwriterqueue_counted") {
             last = v;
         }
     a.join();
+}
+
+// Two through a buffer of one, by waiting.
+APIARY_SCENARIO(readerwriterqueue_circular_buffer, "readerwriterqueue_counted") {
+    moodycamel::BlockingReaderWriterCircularBuffer<int> q(1);
+    std::thread producer([&] {
+        for (int k = 1; k <= 2; ++k) q.wait_enqueue(k);
+    });
+    for (int k = 1; k <= 2; ++k) {
+        int got = 0;
+        q.wait_dequeue(got);
+        apiary::check(got == k, "out of order");
+    }
+    producer.join();
 }

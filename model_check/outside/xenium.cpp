@@ -1,10 +1,14 @@
 // xenium of libxenium-dev, unchanged; with nodes of two entries and no retries, which are parameters of its own.
 #include <apiary/check.hpp>
 
+#include <xenium/chase_work_stealing_deque.hpp>
+#include <xenium/left_right.hpp>
+#include <xenium/michael_scott_queue.hpp>
 #include <xenium/ramalhete_queue.hpp>
 #include <xenium/reclamation/generic_epoch_based.hpp>
 #include <xenium/reclamation/stamp_it.hpp>
 #include <xenium/seqlock.hpp>
+#include <xenium/vyukov_bounded_queue.hpp>
 
 #include <thread>
 
@@ -81,4 +85,85 @@ APIARY_FAILING_SCENARIO(xenium_stamp_it, "the assertion `(last_stamp & NotInList
     std::thread a(hold, false), b(hold, true);
     a.join();
     b.join();
+}
+
+// Each thread pushes before it pops: at any time there are as many elements as pops to come.
+namespace {
+template <class Queue>
+void both_push_and_pop(Queue& q) {
+    int got[2] = {0, 0};
+    const auto both = [&](int i) {
+        apiary::check(q.try_push(i + 1), "full although it is not");
+        apiary::check(q.try_pop(got[i]), "empty although it was pushed");
+    };
+    std::thread a(both, 0), b(both, 1);
+    a.join();
+    b.join();
+    apiary::check(got[0] + got[1] == 3 && got[0] != got[1], "lost or doubled");
+}
+template <class Ring>
+void three_through(Ring& q) {
+    std::thread producer([&] {
+        for (int k = 1; k <= 3; ++k) (void)q.try_push(k);
+    });
+    int last = 0;
+    for (int k = 0, v = 0; k < 3; ++k)
+        if (q.try_pop(v)) {
+            apiary::check(v > last, "out of order");
+            last = v;
+        }
+    producer.join();
+}
+}  // namespace
+APIARY_FAILING_SCENARIO(xenium_vyukov_bounded_queue, "empty although it was pushed") {
+    xenium::vyukov_bounded_queue<int> q(2);
+    both_push_and_pop(q);
+}
+APIARY_SCENARIO(xenium_vyukov_bounded_queue_comes_round, "xenium_vyukov_bounded_queue") {
+    xenium::vyukov_bounded_queue<int> q(2);
+    three_through(q);
+}
+
+APIARY_SCENARIO(xenium_michael_scott_queue, "xenium_ramalhete_queue") {
+    xenium::michael_scott_queue<int, reclaimer> q;
+    std::thread producer([&] {
+        q.push(1);
+        q.push(2);
+    });
+    int last = 0;
+    for (int k = 0, v = 0; k < 2; ++k)
+        if (q.try_pop(v)) {
+            apiary::check(v > last, "out of order");
+            last = v;
+        }
+    producer.join();
+    for (int v = 0; q.try_pop(v); last = v) apiary::check(v > last, "out of order");
+    apiary::check(last == 2, "lost");
+}
+
+// The owner pushes two and takes one, a thief steals one: each leaves once.
+APIARY_SCENARIO(xenium_chase_work_stealing_deque, "xenium_ramalhete_queue") {
+    xenium::chase_work_stealing_deque<int> d;
+    int tasks[2] = {}, left[2] = {}, *stolen = nullptr;
+    const auto count = [&](const int* task) { ++left[task - tasks]; };
+    std::thread thief([&] {
+        if (int* got = nullptr; d.try_steal(got)) stolen = got;
+    });
+    for (int& task : tasks) apiary::check(d.try_push(&task), "full although it is not");
+    int* got = nullptr;
+    if (d.try_pop(got)) count(got);
+    thief.join();
+    if (stolen) count(stolen);
+    while (d.try_pop(got)) count(got);
+    apiary::check(left[0] == 1 && left[1] == 1, "lost or doubled");
+}
+
+APIARY_SCENARIO(xenium_left_right, "xenium_seqlock_of_two_slots") {
+    xenium::left_right<two_words> both{two_words{0, 0}};
+    std::thread writer([&] {
+        for (long k = 1; k <= 2; ++k)
+            both.update([k](two_words& value) { value = {k, k}; });
+    });
+    both.read([](const two_words& value) { apiary::check(value.first == value.second, "a half of each"); });
+    writer.join();
 }

@@ -88,6 +88,8 @@ struct search_options {
     bool plain_races_relaxed = false;  // of code as it is: a plain race is gone on from, and the bound says so
     // Of code as it is: the one race that is looked for, as two places "path/queue.hpp:12". All others are gone on from.
     std::pair<std::string, std::string> race_in_question;
+    bool reach = false;         // of code as it is: verdict::came_to is asked for
+    bool alike = false;         // of code as it is: threads with the same function and bytes are taken as alike
     unsigned loop_seconds = 5;  // of code as it is: processor time in plain instructions, then it is an endless loop
     std::vector<std::string> from;  // explorer: the parts of the tree to search; what is not finished comes back in `left`
     bool progress = false;      // explorer: a line on stderr every two seconds
@@ -115,6 +117,7 @@ struct [[nodiscard]] verdict {
     std::map<std::string, std::uint64_t> outcomes;  // litmus: outcome -> executions
     std::map<std::string, std::string> sites;       // atomic sites executed: site -> order as written
     std::map<std::string, std::uint64_t> laws;      // by law_kinds: how often each was asked
+    std::map<std::string, std::uint64_t> came_to;   // of code as it is: what never_reached.hpp asks for -> executions
     std::uint64_t mutation_met = 0;                 // whether the mutated operation ran: 1
     std::uint64_t acted = 0;                        // a bit for each thread that ran a watched operation
     std::string left;  // of a part of a search: the parts that it did not finish, TRAIL@WEIGHT

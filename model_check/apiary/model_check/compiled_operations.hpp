@@ -7,7 +7,8 @@
 
 namespace apiary::model {
 
-// "file:line:operation" of each atomic operation, and "file:line:plain" of each plain access. The runtime for code as it is
+// "file:line:operation" of each atomic operation, "file:line:plain" of each plain access, and "file:line:wait" of each call that
+// may sleep, as far as they are the program's own. The runtime for code as it is
 // registers the source; without one the list is empty.
 using compiled_operations = std::vector<std::string> (*)();
 void tell_compiled_operations(compiled_operations source);

@@ -14,6 +14,7 @@
 #include <apiary/model_check/arbitrate.hpp>
 #include <apiary/model_check/html_report.hpp>
 #include <apiary/model_check/mutate_all.hpp>
+#include <apiary/model_check/never_reached.hpp>
 #include <apiary/model_check/options.hpp>
 #include <apiary/model_check/orders.hpp>
 #include <apiary/model_check/report.hpp>
@@ -144,16 +145,22 @@ int main(int argc, char** argv) {
     std::vector<judged> all;
     const bool show_traces = c.show_traces || !c.search.replay.empty();
     bool mutation_met = c.search.mutate_site.empty(), mutation_changes = mutation_met;
+    reach_of_scenarios reach(c.reach);
+    if (!c.reach.empty() && c.reach != reach_of_all && !reach.is_known())
+        return nonsense("--reach: this program holds no operation of code as it is in a file whose name contains '" + c.reach +
+                        "'; \"sites\" of a --json verdict lists those that ran");
     const bool good = run_all(tasks, c.search, c.timeout_seconds, [&](const judged& j) {
+        if (!c.reach.empty()) (void)reach.add(*j.ran.check, j.found);
         mutation_met = mutation_met || j.found.mutation_met != 0;
         mutation_changes = mutation_changes || changes(j.found.sites, c.search);
         if (c.json_file == "-")
-            std::cout << verdict_json(j) << std::endl;
+            std::cout << verdict_json(j, c.reach) << std::endl;
         else
             std::cout << verdict_text(j, argv[0], show_traces) << std::flush;
-        if (file.is_open()) file << verdict_json(j) << std::endl;
+        if (file.is_open()) file << verdict_json(j, c.reach) << std::endl;
         if (page.is_open()) all.push_back(j);
     });
+    if (!c.reach.empty() && c.json_file != "-") std::cout << reach.text() << std::flush;
     if (page.is_open()) page << html_page(all, argv[0]) << std::flush;
     // A typo must not look like a kill, nor like a survivor.
     if (!mutation_met)

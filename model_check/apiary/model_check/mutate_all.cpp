@@ -29,12 +29,6 @@ struct by_place {
     }
 };
 
-// The column of code as it is tells calls apart that were compiled of one operation (a template's instances).
-std::string without_column(const std::string& name) {
-    const std::size_t operation = name.rfind(':');
-    return name.substr(0, name.rfind(':', operation - 1)) + name.substr(operation);
-}
-
 class table {
 public:
     table(const search_options& options, double timeout_seconds, std::ostream& out)

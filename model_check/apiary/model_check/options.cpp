@@ -158,6 +158,11 @@ command parse(int argc, const char* const* argv) {
            "of code as it is: goes on from a data race, as if both accesses were relaxed atomics; the verdict is then "
            "not called exhaustive")
         ->check(CLI::IsMember({"as-relaxed"}));
+    app.add_flag_function(
+        "--alike", [&o](std::int64_t) { o.alike = true; },
+        "of code as it is: threads that start with the same function and bytes are taken as alike, until something tells "
+        "them apart: fewer executions. For programs that look at no address and no clock; the verdict's bound says so. "
+        "Searches that are exhaustive and whole heed it, others do not");
     number("--loop-seconds", o.loop_seconds, 1U, 1'000'000U,
            "of code as it is: seconds of processor time that a thread may spend in plain instructions and "
            "nothing else; one that takes longer is in a loop without end; default 5");
@@ -187,6 +192,11 @@ command parse(int argc, const char* const* argv) {
                    "REPORT: the text of a ThreadSanitizer report, - is standard input: whether the scenarios, with exact "
                    "fences, have that race; exit: 0 none within the bound, and what keeps the places apart; 1 a race, with "
                    "its table; 3 undecided, and why");
+    app.add_option("--reach", c.reach,
+                   "FILE: of code as it is, and of the scenarios that found nothing wrong: what no execution came to of "
+                   "FILE (a part of its name; all: each but the C++ library's): operations, compare-exchanges that never "
+                   "failed, waits that never slept, counters that never came round, slots never filled again, mutexes that "
+                   "nobody waited for, memory never used again; and what would reach it. Of each verdict in --json, too");
     app.add_option("--patch", c.patch_file, "FILE: of --mutate-all, a diff that gives each operation the order advised");
     app.add_option("--replay", o.replay, "TOKEN: runs the one execution of a failure again and prints it");
     on("--trace", c.show_traces, "prints the trace of every failure, the expected ones too");
@@ -207,6 +217,7 @@ command parse(int argc, const char* const* argv) {
         return c;
     }
     c.json_list = c.list && json->count() != 0;
+    o.reach = !c.reach.empty();
     const bool hunts = o.mode != search_mode::standard && o.mode != search_mode::full;
     for (const CLI::Option* const option : {bounds, estimate, progress})
         if (option->count() != 0 && (c.engines & explorer_only) == 0)
@@ -224,6 +235,10 @@ command parse(int argc, const char* const* argv) {
             "--from divides the exhaustive search of one check: it needs NAME and --engine explorer, and no --mode, "
             "--shard, "
             "--replay or --mutate-all";
+    if (!c.reach.empty() && (!c.mutate_all.empty() || !c.arbitrate.empty() || !o.replay.empty() || !o.mutate_site.empty()))
+        c.error =
+            "--reach is of whole searches of the code as it stands; leave out --mutate, --mutate-all, --arbitrate and "
+            "--replay";
     if (!c.patch_file.empty() && c.mutate_all.empty()) c.error = "--patch needs --mutate-all FILE beside it";
     if (!o.replay.empty() && c.names.size() != 1) c.error = "--replay runs one execution of one check; name that check";
     return c;

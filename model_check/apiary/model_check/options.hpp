@@ -15,6 +15,7 @@ struct command {
     unsigned engines = both_engines;
     search_options search;
     std::string mutate_all;      // part of a file's name: every operation there is weakened in turn
+    std::string reach;           // part of a file's name: what no execution came to there
     std::string arbitrate;       // a file with a report of ThreadSanitizer; - is standard input
     std::string patch_file;      // of mutate_all: the orders advised, as a diff
     double timeout_seconds = 0;  // 0: by the budget

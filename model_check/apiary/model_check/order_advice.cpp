@@ -139,7 +139,8 @@ std::vector<order_advice> unreached(const std::vector<ordered_operation>& operat
     std::set<std::string> ran;
     for (const ordered_operation& o : operations) ran.insert(o.site);
     for (const std::string& site : compiled_here())
-        if (operation_of(site) != "plain" && site.substr(0, site.find(':')).find(file) != std::string::npos && !ran.contains(site))
+        if (operation_of(site) != "plain" && operation_of(site) != "wait" &&
+            site.substr(0, site.find(':')).find(file) != std::string::npos && !ran.contains(site))
             all.push_back({.word = order_word::unreached, .site = site});
     return all;
 }

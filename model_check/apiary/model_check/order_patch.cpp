@@ -107,7 +107,7 @@ std::string advice_patch(const std::vector<order_advice>& all) {
             for (const edit& e : list)
                 if (!there || !rewrite(after, e))
                     by_hand += "# " + file + ":" + std::to_string(number) + ": " + e.operation + " " + e.written + " -> " +
-                               e.to + (there ? "" : " (the source was not found)") + "\n";
+                               e.to + (there ? "" : " (the source was not found; APIARY_SOURCE_ROOT says where it is)") + "\n";
             if (after == before) continue;
             const bool gone = after.empty();
             hunks += "@@ -" + std::to_string(number) + " +" +

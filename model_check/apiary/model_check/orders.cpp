@@ -117,6 +117,11 @@ std::string_view operation_of(std::string_view site) {
     return site.substr(site.rfind(':') + 1);
 }
 
+std::string without_column(const std::string& site) {
+    const std::size_t operation = site.rfind(':');
+    return site.substr(0, site.rfind(':', operation - 1)) + site.substr(operation);
+}
+
 bool same_place(std::string_view a, std::string_view b) {
     const std::string_view longer = a.size() < b.size() ? b : a, shorter = a.size() < b.size() ? a : b;
     return !shorter.empty() && longer.ends_with(shorter) &&

@@ -40,6 +40,10 @@ inline constexpr const char* orders_text =
 // "file:line:column:operation" -> "operation"; "recheck:NAME" -> "recheck".
 [[nodiscard]] std::string_view operation_of(std::string_view site);
 
+// "file:line:column:operation" -> "file:line:operation". The column of code as it is tells calls apart that were compiled of
+// one operation (a template's instances).
+[[nodiscard]] std::string without_column(const std::string& site);
+
 // Whether two places "path/queue.hpp:12" name one line, where either may have more of the path than the other.
 [[nodiscard]] bool same_place(std::string_view a, std::string_view b);
 

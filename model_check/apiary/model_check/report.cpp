@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include <apiary/model_check/never_reached.hpp>
+
 namespace apiary::model {
 
 namespace {
@@ -115,7 +117,7 @@ std::string verdict_text(const judged& j, const std::string& program, bool alway
     return out;
 }
 
-std::string verdict_json(const judged& j) {
+std::string verdict_json(const judged& j, const std::string& reach) {
     const verdict& v = j.found;
     json out = {{"name", j.ran.check->name},
                 {"kind", kind_name(j.ran.check->kind)},
@@ -140,6 +142,14 @@ std::string verdict_json(const judged& j) {
                 {"trace", v.trace}};
     if (v.estimated_executions != 0) out["estimated_executions"] = v.estimated_executions;
     if (!v.left.empty()) out["left"] = v.left;
+    if (reach_of_scenarios own(reach); !reach.empty() && own.add(*j.ran.check, v)) {
+        json& never = out["never"] = json::array();
+        for (const unreached_place& p : own.never()) {
+            if (never.empty() || never.back()["what"] != name_of(p.kind))
+                never.push_back({{"what", name_of(p.kind)}, {"places", json::array()}, {"would", remedy_of(p.kind)}});
+            if (!p.where.empty()) never.back()["places"].push_back(p.where);
+        }
+    }
     return line(out);
 }
 

@@ -16,6 +16,7 @@ std::string list_json(const std::vector<check_entry>& checks);
 
 // One line, and for an unexpected failure its trace and the line that replays it.
 std::string verdict_text(const judged& j, const std::string& program, bool always_trace);
-std::string verdict_json(const judged& j);
+// Where `reach` names files, also what no execution came to of them (never_reached.hpp).
+std::string verdict_json(const judged& j, const std::string& reach = {});
 
 }  // namespace apiary::model

@@ -180,6 +180,7 @@ bool sources_are_at(const char* root) {
 
 std::string_view place_of(std::string_view file) {
     constexpr std::string_view installed = "/include/", ours = "/apiary/";
+    while (file.starts_with("../")) file.remove_prefix(3);  // of the build's folder, as ccache writes names (base_dir)
     if (!file.starts_with('/')) return file;
     if (const auto at = file.rfind(installed); at != file.npos) return file.substr(at + installed.size());
     const auto at = file.rfind(ours);

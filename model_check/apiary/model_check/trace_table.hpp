@@ -57,7 +57,8 @@ std::string escaped(const std::string& text);
 std::string source_root();
 
 // A file's name for people and for mutations: that of a header outside the project as it is included, behind the last
-// `/include/` of an installed one and from the last `apiary/` on in a source tree; any other as the compiler has it.
+// `/include/` of an installed one and from the last `apiary/` on in a source tree; any other as the compiler has it, less each
+// `../` at its front.
 std::string_view place_of(std::string_view file);
 
 // A program of another project says where its own sources are; they are looked up there first.

@@ -84,7 +84,7 @@ void every_field(Wire& wire, Verdict& v) {
     wire(v.result), wire(v.mode), wire(v.bound), wire(v.executions), wire(v.graphs), wire(v.blocked);
     wire(v.seconds), wire(v.reason), wire(v.trace), wire(v.trace_html), wire(v.replay), wire(v.blind);
     wire(v.reached), wire(v.outcomes), wire(v.sites), wire(v.laws), wire(v.acted), wire(v.mutation_met),
-        wire(v.estimated_executions), wire(v.left);
+        wire(v.estimated_executions), wire(v.left), wire(v.came_to);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// call_tree: stacks of calls, each a node with its caller and the calls before; so that an access keeps its stack in a few bits.
+// call_tree: stacks of calls, each a node with its caller and the calls before; so that an access keeps its stack in a
+// few bits.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ public:
     node called(node from, std::uintptr_t caller) {
         std::uint64_t h = (caller ^ std::uint64_t{from} << 40) * 0x9e3779b97f4a7c15;
         h ^= h >> 31;
-        for (unsigned tries = 0; tries < 16; ++tries) {  // first in a few pages: each that a run touches is copied for it
+        // First in a few pages: each that a run touches is copied for it.
+        for (unsigned tries = 0; tries < 16; ++tries) {
             const node n = static_cast<node>((h + tries) & (tries < 8 ? first - 1 : most - 1));
             entry& e = all_[n];
             if (e.caller == caller && e.from == from) return n;

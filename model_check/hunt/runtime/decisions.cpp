@@ -53,7 +53,8 @@ bool decision_list::read(const char* text) {
         if (*end != '.' || d.thread >= most_threads) return false;
         d.operation = static_cast<std::uint32_t>(std::strtoul(end + 1, &end, 10));
         d.kind = *end++;
-        if (d.kind != decision::switches && d.kind != decision::reads && d.kind != decision::fails && d.kind != decision::wakes)
+        if (d.kind != decision::switches && d.kind != decision::reads && d.kind != decision::fails &&
+            d.kind != decision::wakes)
             return false;
         d.value = static_cast<std::uint32_t>(std::strtoul(end, &end, 10));
         all.push_back(d);
@@ -66,7 +67,8 @@ bool decision_list::write(char* to, std::size_t room) const {
     char* const end = to + room;
     to += std::snprintf(to, room, "%s%s", patient ? "p" : "", uses_blocks_again ? "a" : "");
     for (const decision& d : all) {
-        to += std::snprintf(to, static_cast<std::size_t>(end - to), ",%u.%u%c%u", d.thread, d.operation, d.kind, d.value);
+        to +=
+            std::snprintf(to, static_cast<std::size_t>(end - to), ",%u.%u%c%u", d.thread, d.operation, d.kind, d.value);
         if (to >= end) return false;
     }
     return true;

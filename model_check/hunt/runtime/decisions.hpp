@@ -1,9 +1,10 @@
-// decisions: where a run did otherwise than the quiet schedule without stale reads would, and a run that does only so much of it.
+// decisions: where a run did otherwise than the quiet schedule without stale reads would, and a run that does only so
+// much of it.
 //
-// A decision belongs to a thread's operation, by number, so it stays where it is when decisions of other threads go. A run by a list
-// of decisions takes each where its operation comes, if that can be done there; everything else is as usual. Written as text a list
-// is part of a seed: "pa,1.13s2,0.5r1", where p stands for patient, a for blocks that are used again, then for each decision
-// its thread, the operation, the kind, and the value.
+// A decision belongs to a thread's operation, by number, so it stays where it is when decisions of other threads go. A
+// run by a list of decisions takes each where its operation comes, if that can be done there; everything else is as
+// usual. Written as text a list is part of a seed: "pa,1.13s2,0.5r1", where p stands for patient, a for blocks that are
+// used again, then for each decision its thread, the operation, the kind, and the value.
 #pragma once
 
 #include <cstddef>
@@ -39,9 +40,12 @@ public:
     void follow(const decision* all, std::size_t count);
     void note_in(decision_log* log) { log_ = log; }
 
-    bool has(std::uint32_t thread, std::uint32_t operation, char kind) { return find(thread, operation, kind) != nullptr; }
+    bool has(std::uint32_t thread, std::uint32_t operation, char kind) {
+        return find(thread, operation, kind) != nullptr;
+    }
     // `drawn`, or what the list has here; `usual` where it has nothing.
-    std::uint32_t decided(std::uint32_t thread, std::uint32_t operation, char kind, std::uint32_t usual, std::uint32_t drawn);
+    std::uint32_t decided(std::uint32_t thread, std::uint32_t operation, char kind, std::uint32_t usual,
+                          std::uint32_t drawn);
 
 private:
     decision* find(std::uint32_t thread, std::uint32_t operation, char kind);

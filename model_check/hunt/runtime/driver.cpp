@@ -1,10 +1,11 @@
-// driver: before the program's first line, a process that starts a child for each run, and writes down what became of it.
+// driver: before the program's first line, a process that starts a child for each run, and writes down what became of
+// it.
 //
-// A run that failed is done again with fewer decisions (decisions.hpp) as long as it fails like the first; the least is what is told.
-// Its decisions are part of its seed's length: "6086/pa,1.13s2".
+// A run that failed is done again with fewer decisions (decisions.hpp) as long as it fails like the first; the least is
+// what is told. Its decisions are part of its seed's length: "6086/pa,1.13s2".
 //
-// Asked for by the environment variable APIARY_HUNT, words "name=value" between semicolons (`asked` below), which `scripts/apiary
-// hunt` sets. Without it the program runs once, by the quiet schedule, as it would by itself.
+// Asked for by the environment variable APIARY_HUNT, words "name=value" between semicolons (`asked` below), which
+// `scripts/apiary hunt` sets. Without it the program runs once, by the quiet schedule, as it would by itself.
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,7 +17,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "leaks.hpp"
 #include "machine.hpp"
+#include "mutant.hpp"
 #include "scheduler.hpp"
 #include "shadow.hpp"
 #include "thread_calls.hpp"
@@ -34,8 +37,9 @@ struct asked {
     double seconds = 10;
     std::uint64_t runs = ~std::uint64_t{0}, first = 1, step = 1, length = 0, steps = 0, quiet = 0;
     unsigned limit = 60;      // seconds of the machine's, for one run
-    bool replay = false, least = true, reach = false;
-    std::uint64_t stop = 0;   // the program itself runs the seed, with no child, and calls apiary_hunt_stops_here at this step
+    bool replay = false, least = true, reach = false, leaks = false;
+    // The program itself runs the seed, with no child, and calls apiary_hunt_stops_here at this step.
+    std::uint64_t stop = 0;
     bool has_list = false;
     decision_list list;
     wanted strategy;
@@ -44,7 +48,8 @@ struct asked {
 
 asked read_words(const char* text) {
     asked a;
-    char* const word = static_cast<char*>(own_heap.get(std::strlen(text) + 1));  // the program's heap stays as it is by itself
+    // The program's heap stays as it is by itself.
+    char* const word = static_cast<char*>(own_heap.get(std::strlen(text) + 1));
     while (*text != '\0') {
         const char* const end = std::strchr(text, ';');
         const std::size_t length = end != nullptr ? static_cast<std::size_t>(end - text) : std::strlen(text);
@@ -73,8 +78,15 @@ asked read_words(const char* text) {
         if (is("limit")) a.limit = static_cast<unsigned>(number());
         if (is("replay")) a.replay = number() != 0;
         if (is("reach")) a.reach = number() != 0;
+        if (is("leaks")) a.leaks = number() != 0;
         if (is("least")) a.least = number() != 0;
         if (is("stop")) a.stop = number();
+        if (is("mutant")) {
+            if (const char* const wrong = the_mutant.read(value + 1)) {
+                std::fprintf(stderr, "apiary hunt: %s: %.60s\n", wrong, value + 1);
+                _exit(2);
+            }
+        }
         if (is("out")) std::snprintf(a.out, sizeof a.out, "%s", value + 1);
         if (is("strategy") && !hunt::read_words(value + 1, a.strategy)) {
             std::fprintf(stderr, "apiary hunt: no such strategy: %s\n", value + 1);
@@ -91,11 +103,24 @@ double seconds_now() {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
+// After the program's statics have ended. A run that fails otherwise is told by that.
+void looks_for_leaks() {
+    on_exit(
+        [](int status, void*) {
+            if (status != 0 || program_calls() == nullptr) return;
+            running->inside = true;
+            tell_leaks();
+        },
+        nullptr);
+}
+
 struct outcome {
     int status = 0;
     bool failed() const { return status != 0 && !cut(); }
     bool cut() const { return report->how == ending::cut || (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM); }
-    bool like(const outcome& other, ending how) const { return failed() && status == other.status && report->how == how; }
+    bool like(const outcome& other, ending how) const {
+        return failed() && status == other.status && report->how == how;
+    }
 };
 
 // A failure, to compare others with, and the end of what the program wrote.
@@ -112,7 +137,8 @@ struct failure {
 
 class driver {
 public:
-    explicit driver(const asked& a) : asked_(a), out_(std::fopen(a.out, "a")), output_(memfd_create("output", MFD_CLOEXEC)) {
+    explicit driver(const asked& a)
+        : asked_(a), out_(std::fopen(a.out, "a")), output_(memfd_create("output", MFD_CLOEXEC)) {
         if (out_ != nullptr) return;
         std::fprintf(stderr, "apiary hunt: %s cannot be written\n", a.out);
         _exit(3);
@@ -141,7 +167,7 @@ public:
                 bool has_list = asked_.has_list;
                 if (failed && !asked_.replay) {
                     if (asked_.least && f.told.how != ending::refused && lessen(f, least, has_list)) return;
-                    if (label(f)) return;
+                    if (the_mutant.count == 0 && label(f)) return;
                 }
                 tell(f, has_list ? &least : nullptr);
             }
@@ -149,16 +175,16 @@ public:
             if (asked_.replay || seconds_now() - begin > asked_.seconds) break;
         }
         if (asked_.reach) tell_reach();
-        std::fprintf(out_, "summary\t%lu\t%.3f\t%lu\t%lu\t%lu\t%d\t%lu\n", runs, seconds_now() - begin, steps, stale, cuts, failed ? 1 : 0,
-                     accesses);
+        std::fprintf(out_, "summary\t%lu\t%.3f\t%lu\t%lu\t%lu\t%d\t%lu\n", runs, seconds_now() - begin, steps, stale,
+                     cuts, failed ? 1 : 0, accesses);
         std::fclose(out_);
         _exit(failed ? 1 : 0);
     }
 
 private:
     // True in the child.
-    bool child(std::uint64_t seed, std::uint64_t length, const wanted& w, outcome& o, const decision_list* list = nullptr,
-               bool notes = false) {
+    bool child(std::uint64_t seed, std::uint64_t length, const wanted& w, outcome& o,
+               const decision_list* list = nullptr, bool notes = false) {
         if (!asked_.replay) {
             (void)!ftruncate(output_, 0);
             machine::call(SYS_lseek, output_, 0, SEEK_SET);
@@ -168,7 +194,8 @@ private:
         std::fflush(out_);
         const long id = machine::call(SYS_fork);
         if (id < 0) {
-            std::fprintf(stderr, "apiary hunt: no process can be started for a run (fork: %s)\n", std::strerror(static_cast<int>(-id)));
+            std::fprintf(stderr, "apiary hunt: no process can be started for a run (fork: %s)\n",
+                         std::strerror(static_cast<int>(-id)));
             _exit(3);
         }
         if (id == 0) {
@@ -182,6 +209,7 @@ private:
             if (asked_.steps != 0) the_scheduler.most_steps = asked_.steps;
             if (asked_.quiet != 0) the_scheduler.most_quiet = asked_.quiet;
             if (notes) the_scheduler.taken.note_in(log_);
+            if (asked_.leaks) looks_for_leaks();
             the_scheduler.begin(seed, w, length, list);
             std::snprintf(report->strategy, sizeof report->strategy, "%s", the_scheduler.plan.name());
             return true;
@@ -192,8 +220,8 @@ private:
         return false;
     }
 
-    // Of each site: by one thread alone, by two but never together, or where they met; of a wait, whether one waited there. Then
-    // whether a block was used again, and what the program could do about it.
+    // Of each site: by one thread alone, by two but never together, or where they met; of a wait, whether one waited
+    // there. Then whether a block was used again, and what the program could do about it.
     void tell_reach() {
         const reached& all = the_reach.all();
         std::uint64_t sites = 0, by_two = 0, met = 0, waits = 0, waited = 0;
@@ -208,35 +236,46 @@ private:
                          (s.flags & site::met) != 0      ? "met"
                          : (s.flags & site::by_two) != 0 ? "never together"
                                                          : "one thread",
-                         (s.flags & site::may_wait) == 0 ? "" : (s.flags & site::waited) != 0 ? "waited" : "never waited");
+                         (s.flags & site::may_wait) == 0 ? ""
+                         : (s.flags & site::waited) != 0 ? "waited"
+                                                         : "never waited");
         }
-        std::fprintf(out_, "reach\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", all.pair_count(), sites, by_two, met, waits, waited, all.freed,
-                     all.used_again);
+        std::fprintf(out_, "reach\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", all.pair_count(), sites, by_two, met,
+                     waits, waited, all.freed, all.used_again);
         if (all.freed != 0 && all.used_again == 0)
-            std::fprintf(out_, "knob\tof %lu blocks that were freed none was used again: smaller blocks, or more rounds\n", all.freed);
+            std::fprintf(out_,
+                         "knob\tof %lu blocks that were freed none was used again: smaller blocks, or more rounds\n",
+                         all.freed);
         if (waited < waits)
-            std::fprintf(out_, "knob\t%lu of %lu waits were never entered: smaller queues, fewer permits, or more threads\n", waits - waited, waits);
-        if (met == 0) std::fprintf(out_, "knob\tno two threads ever met: more rounds, or threads that begin together\n");
+            std::fprintf(out_,
+                         "knob\t%lu of %lu waits were never entered: smaller queues, fewer permits, or more threads\n",
+                         waits - waited, waits);
+        if (met == 0)
+            std::fprintf(out_, "knob\tno two threads ever met: more rounds, or threads that begin together\n");
     }
 
     void keep(failure& f) {
         machine::copy(&f.told, report, sizeof f.told);
         const long size = machine::call(SYS_lseek, output_, 0, SEEK_END);
         constexpr long most = sizeof f.output - 1;
-        const long got = machine::call(SYS_pread64, output_, machine::word(f.output), most, size > most ? size - most : 0);
+        const long got =
+            machine::call(SYS_pread64, output_, machine::word(f.output), most, size > most ? size - most : 0);
         f.output[got > 0 ? got : 0] = '\0';
     }
 
-    // Does the run again with fewer and fewer decisions, as long as it fails alike: first without half of them, then quarters, down
-    // to single ones. What is told is then that run. True in a child.
+    // Does the run again with fewer and fewer decisions, as long as it fails alike: first without half of them, then
+    // quarters, down to single ones. What is told is then that run. True in a child.
     bool lessen(failure& f, decision_list& least, bool& has_list) {
         static constexpr double most_seconds = 4;
         static constexpr std::size_t most_text = 8'000;
         if (log_ == nullptr) {
-            log_ = static_cast<decision_log*>(mmap(nullptr, sizeof *log_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+            log_ = static_cast<decision_log*>(
+                mmap(nullptr, sizeof *log_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
             if (log_ == MAP_FAILED) machine::end(3);
         }
-        const double begin = seconds_now(), limit = f.seconds * 2 < 0.5 ? 0.5 : f.seconds * 2 < most_seconds ? f.seconds * 2 : most_seconds;
+        const double begin = seconds_now(), limit = f.seconds * 2 < 0.5            ? 0.5
+                                                    : f.seconds * 2 < most_seconds ? f.seconds * 2
+                                                                                   : most_seconds;
         bool is_child = false;
         const auto fails = [&](const decision_list* list) {  // alike; the log then has the decisions that were taken
             log_->count = 0;
@@ -268,7 +307,8 @@ private:
             for (std::size_t from = 0; from < least.all.size() && seconds_now() - begin < limit;) {
                 const std::size_t to = from + part < least.all.size() ? from + part : least.all.size();
                 tried = least;
-                tried.all.erase(tried.all.begin() + static_cast<std::ptrdiff_t>(from), tried.all.begin() + static_cast<std::ptrdiff_t>(to));
+                tried.all.erase(tried.all.begin() + static_cast<std::ptrdiff_t>(from),
+                                tried.all.begin() + static_cast<std::ptrdiff_t>(to));
                 const bool yes = fails(&tried);
                 if (is_child) return true;
                 if (yes && log_->count < least.all.size()) {
@@ -294,7 +334,8 @@ private:
         std::memcpy(words, f.told.strategy, sizeof words);
         keep(f);
         std::memcpy(f.told.strategy, words, sizeof words);
-        std::fprintf(out_, "least\t%lu\t%lu\t%lu\t%lu\t%zu\n", switches, f.told.switches, stale, f.told.stale_reads, least.all.size());
+        std::fprintf(out_, "least\t%lu\t%lu\t%lu\t%lu\t%zu\n", switches, f.told.switches, stale, f.told.stale_reads,
+                     least.all.size());
         has_list = true;
         return false;
     }
@@ -340,23 +381,24 @@ private:
         if (f.what.cut()) kind = "cut";
         if (status == 0) kind = "passed";
         if (list == nullptr) list_text_[0] = '\0';
-        std::fprintf(out_, "run\t%lu\t%lu%s\t%s\t%d\t%lu\t%lu\t%lu\t%lu\t%lu\t%016lx\t%s\t%lu\t%.3f\t%lx\n", f.seed, f.length, list_text_,
-                     kind, WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), r0.steps, r0.switches, r0.stale_reads,
-                     r0.early_ends, r0.threads, r0.hash, r0.strategy, f.run, f.seconds,
+        std::fprintf(out_, "run\t%lu\t%lu%s\t%s\t%d\t%lu\t%lu\t%lu\t%lu\t%lu\t%016lx\t%s\t%lu\t%.3f\t%lx\n", f.seed,
+                     f.length, list_text_, kind, WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), r0.steps,
+                     r0.switches, r0.stale_reads, r0.early_ends, r0.threads, r0.hash, r0.strategy, f.run, f.seconds,
                      reinterpret_cast<std::uintptr_t>(&__executable_start));
         lines("text", r0.text);
         const std::uint64_t kept = r0.rows < shared_report::most_rows ? r0.rows : shared_report::most_rows;
         for (std::uint64_t i = r0.rows - kept; i < r0.rows; ++i) {
             const row& r = r0.last[i % shared_report::most_rows];
-            std::fprintf(out_, "row\t%lu\t%u\t%s\t%lx\t%lx\t%d\t%lx\t%s\n", r.step, r.thread, r.operation, r.address, r.place, r.order,
-                         r.value, r.note);
+            std::fprintf(out_, "row\t%lu\t%u\t%s\t%lx\t%lx\t%d\t%lx\t%s\n", r.step, r.thread, r.operation, r.address,
+                         r.place, r.order, r.value, r.note);
         }
         if (!asked_.replay) lines("output", f.output);
     }
     void lines(const char* kind, const char* text) {
         while (*text != '\0') {
             const char* const end = std::strchr(text, '\n');
-            const int length = static_cast<int>(end != nullptr ? end - text : static_cast<std::ptrdiff_t>(std::strlen(text)));
+            const int length =
+                static_cast<int>(end != nullptr ? end - text : static_cast<std::ptrdiff_t>(std::strlen(text)));
             std::fprintf(out_, "%s\t%.*s\n", kind, length, text);
             text += length + (end != nullptr ? 1 : 0);
         }
@@ -369,9 +411,9 @@ private:
     char list_text_[8'100] = "";
 };
 
-// So that addresses are the same in each process: nothing is put at random, and the stack begins at the same place whatever the
-// environment and the arguments are, since what lies before it is filled up. Where a container does not let randomisation be
-// switched off the run goes on; README.md says what that costs.
+// So that addresses are the same in each process: nothing is put at random, and the stack begins at the same place
+// whatever the environment and the arguments are, since what lies before it is filled up. Where a container does not
+// let randomisation be switched off the run goes on; README.md says what that costs.
 void same_addresses(int argc, char** argv, char** environment) {
     constexpr std::size_t entries = 512, bytes = 1 << 16;
     if (std::getenv("APIARY_HUNT_AGAIN") != nullptr) return;
@@ -425,7 +467,8 @@ void one_processor() {
     the_calls.begin();
     find_real_calls();
     the_shadow.begin();
-    report = static_cast<shared_report*>(mmap(nullptr, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    report = static_cast<shared_report*>(
+        mmap(nullptr, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     if (report == MAP_FAILED) machine::end(3);
     if (words == nullptr) {
         report->alone = true;
@@ -435,6 +478,7 @@ void one_processor() {
     const asked a = read_words(words);
     if (a.stop != 0) {
         report->alone = true;
+        if (a.leaks) looks_for_leaks();
         the_scheduler.stop = a.stop;
         if (a.steps != 0) the_scheduler.most_steps = a.steps;
         unsetenv("APIARY_HUNT");

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "machine.hpp"
+#include "mutant.hpp"
 #include "scheduler.hpp"
 #include "shadow.hpp"
 
@@ -13,7 +14,8 @@ namespace {
 
 std::uintptr_t number(const volatile void* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
-[[gnu::always_inline]] inline void plain(const volatile void* p, std::size_t bytes, std::uint8_t how, std::uintptr_t place) {
+[[gnu::always_inline]] inline void plain(const volatile void* p, std::size_t bytes, std::uint8_t how,
+                                         std::uintptr_t place) {
     thread* const t = program_calls();
     if (t == nullptr) return;
     ++report->plain_accesses;
@@ -21,7 +23,10 @@ std::uintptr_t number(const volatile void* p) { return reinterpret_cast<std::uin
 }
 
 // The compilers add bits of their own above the order.
-int order_of(int order) { return order & 7; }
+int order_of(int order, std::uintptr_t place, bool of_failure = false) {
+    order &= 7;
+    return the_mutant.count == 0 ? order : the_mutant.order_at(place, of_failure, order);
+}
 
 template <class T>
 wide_value widened(T v) {
@@ -45,7 +50,7 @@ void put_newest(volatile T* p, const location& l) {
 
 template <class T>
 T load(const volatile T* p, int order, std::uintptr_t place) {
-    order = order_of(order);
+    order = order_of(order, place);
     const call here("load", place, p);
     if (!here) return *p;
     weak_memory& memory = the_scheduler.memory;
@@ -64,7 +69,7 @@ T load(const volatile T* p, int order, std::uintptr_t place) {
 
 template <class T>
 void store(volatile T* p, T v, int order, std::uintptr_t place) {
-    order = order_of(order);
+    order = order_of(order, place);
     const call here("store", place, p);
     if (!here) {
         *p = v;
@@ -76,7 +81,8 @@ void store(volatile T* p, T v, int order, std::uintptr_t place) {
     std::size_t at = l.order.size();
     row& r = last_row();
     if (at > 1 && the_scheduler.looks_back(here.me())) {
-        const std::size_t drawn = at - the_scheduler.goes_back(here.me(), at - memory.first_place(here.sees(), l, order) + 1);
+        const std::size_t drawn =
+            at - the_scheduler.goes_back(here.me(), at - memory.first_place(here.sees(), l, order) + 1);
         if (drawn != at && !weak_memory::is_tied(l, drawn)) {
             at = drawn;
             was_stale(r, "before another store");
@@ -93,13 +99,14 @@ void store(volatile T* p, T v, int order, std::uintptr_t place) {
 std::size_t change_which(const thread& t, const location& l, int order) {
     const std::size_t newest = l.order.size() - 1;
     if (newest == 0 || !the_scheduler.looks_back(t)) return newest;
-    const std::size_t drawn = newest - the_scheduler.goes_back(t, newest - the_scheduler.memory.oldest(t.sees, l, order) + 1);
+    const std::size_t drawn =
+        newest - the_scheduler.goes_back(t, newest - the_scheduler.memory.oldest(t.sees, l, order) + 1);
     return weak_memory::is_tied(l, drawn + 1) ? newest : drawn;
 }
 
 template <class T, class F>
 T change(volatile T* p, int order, const char* name, std::uintptr_t place, F f) {
-    order = order_of(order);
+    order = order_of(order, place);
     const call here(name, place, p);
     if (!here) {
         const T old = *p;
@@ -122,9 +129,10 @@ T change(volatile T* p, int order, const char* name, std::uintptr_t place, F f) 
 }
 
 template <class T>
-bool compare_exchange(volatile T* p, T* expected, T desired, int success, int failure, bool weak, std::uintptr_t place) {
-    success = order_of(success);
-    failure = order_of(failure);
+bool compare_exchange(volatile T* p, T* expected, T desired, int success, int failure, bool weak,
+                      std::uintptr_t place) {
+    success = order_of(success, place);
+    failure = order_of(failure, place, true);
     const call here("compare-exchange", place, p);
     if (!here) {
         const T old = *p;
@@ -141,8 +149,10 @@ bool compare_exchange(volatile T* p, T* expected, T desired, int success, int fa
     const wide_value wanted = widened(*expected);
     std::size_t which = newest;
     if (newest > 0 && the_scheduler.looks_back(here.me())) {
-        const std::size_t to_change = memory.oldest(here.sees(), l, success), to_fail = memory.oldest(here.sees(), l, failure);
-        const std::size_t drawn = newest - the_scheduler.goes_back(here.me(), newest - std::min(to_change, to_fail) + 1);
+        const std::size_t to_change = memory.oldest(here.sees(), l, success),
+                          to_fail = memory.oldest(here.sees(), l, failure);
+        const std::size_t drawn =
+            newest - the_scheduler.goes_back(here.me(), newest - std::min(to_change, to_fail) + 1);
         const bool equal = l.order[drawn].value == wanted;
         if (equal ? drawn >= to_change && !weak_memory::is_tied(l, drawn + 1) : drawn >= to_fail) which = drawn;
     }
@@ -253,16 +263,19 @@ wide_value apiary_exchange_16(volatile wide_value* p, wide_value v, int order) a
 wide_value apiary_exchange_16(volatile wide_value* p, wide_value v, int order) {
     return change(p, order, "exchange", CALLER, [v](wide_value) { return v; });
 }
-bool apiary_compare_16(volatile wide_value* p, wide_value* e, wide_value d, int s, int f) asm("__atomic_compare_exchange_16");
+bool apiary_compare_16(volatile wide_value* p, wide_value* e, wide_value d, int s,
+                       int f) asm("__atomic_compare_exchange_16");
 bool apiary_compare_16(volatile wide_value* p, wide_value* e, wide_value d, int s, int f) {
     return compare_exchange(p, e, d, s, f, false, CALLER);
 }
 
 void __tsan_atomic_thread_fence(int order) {
+    order = order_of(order, CALLER);
+    if (order == mutant::dropped) return;
     const call here("fence", CALLER);
     if (!here) return;
-    last_row().order = order_of(order);
-    the_scheduler.memory.fence(here.sees(), order_of(order));
+    last_row().order = order;
+    the_scheduler.memory.fence(here.sees(), order);
 }
 void __tsan_atomic_signal_fence(int) {}
 }

@@ -1,10 +1,11 @@
-// file_calls: reads and writes that may wait, poll, epoll, eventfd, timerfd, pipes and socket pairs.
+// file_calls: reads and writes that may wait, poll, select, epoll, eventfd, timerfd, pipes and socket pairs.
 //
-// The kernel does the work; this file replaces the waiting. A write happens before the read that gets it; epoll_ctl happens before an
-// epoll_wait that answers. Which descriptor an answer of epoll is about is not known, so it acquires from all: a race may be
-// missed by that.
+// The kernel does the work; this file replaces the waiting. A write happens before the read that gets it; epoll_ctl
+// happens before an epoll_wait that answers. Which descriptor an answer of epoll is about is not known, so it acquires
+// from all: a race may be missed by that.
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/select.h>
@@ -52,37 +53,86 @@ void are_joined(int a, int b) {
 }
 bool blocks(int fd) { return (machine::call(SYS_fcntl, fd, F_GETFL) & O_NONBLOCK) == 0; }
 
-long transfer(long number, int fd, short events, const char* what, std::uintptr_t place, long b, long c, long d = 0, long e = 0,
-              long f = 0) {
+long transfer(long number, int fd, short events, const char* what, std::uintptr_t place, long b, long c, long d = 0,
+              long e = 0, long f = 0) {
     long result = 0;
     {
         const call here(fd >= 3 ? what : "output", place);
         if (!here || fd < 3) return here.answered(machine::call(number, fd, b, c, d, e, f));
         the_scheduler.changed(here.me());
-        if (blocks(fd)) {
+        const bool asks_alone = (number == SYS_recvfrom || number == SYS_sendto) && (d & MSG_DONTWAIT) != 0;
+        bool interrupted = false;
+        if (!asks_alone && blocks(fd)) {
             pollfd waited{fd, events, 0};
-            while (!the_scheduler.wait_for_files(here.me(), &waited, 1, forever)) {
-            }
+            while (!interrupted && !the_scheduler.wait_for_files(here.me(), &waited, 1, forever))
+                interrupted = here.me().signalled == handled::ends;
         }
         if (events == POLLOUT) releases_to(here.me(), fd);
-        result = machine::call(number, fd, b, c, d, e, f);
+        result = interrupted ? -EINTR : machine::call(number, fd, b, c, d, e, f);
         if (events == POLLIN && result >= 0) acquires_from(here.me(), fd);
     }
     return machine::answered(result);
 }
 
 // For the kernel, where no run is under way.
-long in_milliseconds(const timespec* t) { return t == nullptr ? -1 : t->tv_sec * 1000 + (t->tv_nsec + 999'999) / 1'000'000; }
+long in_milliseconds(const timespec* t) {
+    return t == nullptr ? -1 : t->tv_sec * 1000 + (t->tv_nsec + 999'999) / 1'000'000;
+}
 
-int epoll_until(int fd, epoll_event* events, int most, std::uint64_t deadline, long milliseconds, std::uintptr_t place) {
+// Lets through, while a call waits, what its mask does. A signal that was blocked until then comes at once.
+class mask {
+public:
+    mask(const call& here, const sigset_t* wanted) : me_(here && wanted != nullptr ? &here.me() : nullptr) {
+        if (me_ == nullptr) return;
+        std::uint64_t pending = 0;
+        machine::call(SYS_rt_sigpending, machine::word(&pending), sizeof pending);
+        the_scheduler.lets_through(*me_);
+        becomes(reinterpret_cast<const std::uint64_t*>(wanted), &before_);
+        ended_ = (pending & ~*reinterpret_cast<const std::uint64_t*>(wanted)) != 0;
+    }
+    ~mask() {
+        if (me_ != nullptr) becomes(&before_, nullptr);
+    }
+    mask(const mask&) = delete;
+    mask& operator=(const mask&) = delete;
+    bool ended_the_wait() const { return ended_; }
+
+private:
+    void becomes(const std::uint64_t* to, std::uint64_t* from) const {
+        me_->inside = false;  // a handler is the program's
+        machine::call(SYS_rt_sigprocmask, SIG_SETMASK, machine::word(to), machine::word(from), sizeof *to);
+        me_->inside = true;
+    }
+    thread* me_;
+    std::uint64_t before_ = 0;
+    bool ended_ = false;
+};
+
+// Waits for the files, then asks the kernel by `asks`, which waits no more. Nothing is ready and a handler ran: EINTR.
+template <class F>
+long asked_when_ready(const call& here, pollfd* all, std::uint32_t count, std::uint64_t deadline,
+                      const sigset_t* wanted, F asks) {
+    const mask during(here, wanted);
+    if (during.ended_the_wait()) return -EINTR;
+    for (;;) {
+        the_scheduler.wait_for_files(here.me(), all, count, deadline);
+        const handled by_signals = here.me().signalled;
+        const long result = asks();
+        if (result != 0 || by_signals == handled::none) return result;
+        if (by_signals >= handled::restarts) return -EINTR;
+    }
+}
+
+int epoll_until(int fd, epoll_event* events, int most, std::uint64_t deadline, long milliseconds,
+                const sigset_t* wanted, std::uintptr_t place) {
     long result = 0;
     {
         const call here("epoll_wait", place);
-        if (here) {
-            pollfd waited{fd, POLLIN, 0};
-            the_scheduler.wait_for_files(here.me(), &waited, 1, deadline);
-        }
-        result = machine::call(SYS_epoll_wait, fd, machine::word(events), most, here ? 0 : milliseconds);
+        const auto asks = [&] {
+            return machine::call(SYS_epoll_wait, fd, machine::word(events), most, here ? 0 : milliseconds);
+        };
+        pollfd waited{fd, POLLIN, 0};
+        result = here ? asked_when_ready(here, &waited, 1, deadline, wanted, asks) : asks();
         if (here && result > 0) {
             the_scheduler.changed(here.me());
             acquires_from_all(here.me());
@@ -91,15 +141,79 @@ int epoll_until(int fd, epoll_event* events, int most, std::uint64_t deadline, l
     return static_cast<int>(machine::answered(result));
 }
 
-int poll_until(pollfd* all, nfds_t count, std::uint64_t deadline, long milliseconds, std::uintptr_t place) {
+int poll_until(pollfd* all, nfds_t count, std::uint64_t deadline, long milliseconds, const sigset_t* wanted,
+               std::uintptr_t place) {
     long result = 0;
     {
         const call here("poll", place);
-        if (here) the_scheduler.wait_for_files(here.me(), all, static_cast<std::uint32_t>(count), deadline);
-        result = machine::call(SYS_poll, machine::word(all), static_cast<long>(count), here ? 0 : milliseconds);
+        const auto asks = [&] {
+            return machine::call(SYS_poll, machine::word(all), static_cast<long>(count), here ? 0 : milliseconds);
+        };
+        result = here ? asked_when_ready(here, all, static_cast<std::uint32_t>(count), deadline, wanted, asks) : asks();
         if (here && result > 0)
             for (nfds_t i = 0; i < count; ++i)
                 if (all[i].revents != 0) acquires_from(here.me(), all[i].fd);
+    }
+    return static_cast<int>(machine::answered(result));
+}
+
+// Waits as poll does, and then lets the kernel fill in the sets. `left` of the time, as Linux tells it.
+int select_until(int count, fd_set* reads, fd_set* writes, fd_set* fails, std::uint64_t deadline, const timespec* t,
+                 const sigset_t* wanted, std::uintptr_t place, timespec* left = nullptr) {
+    long result = 0;
+    {
+        const call here("select", place);
+        timespec now{};
+        // The kernel empties the sets where it finds nothing.
+        fd_set* const given[] = {reads, writes, fails};
+        fd_set first[3];
+        for (int i = 0; i < 3; ++i)
+            if (given[i] != nullptr) first[i] = *given[i];
+        const auto asks = [&] {
+            for (int i = 0; i < 3; ++i)
+                if (given[i] != nullptr) *given[i] = first[i];
+            return machine::call(SYS_pselect6, count, machine::word(reads), machine::word(writes), machine::word(fails),
+                                 machine::word(t));
+        };
+        if (here && (count < 0 || (t != nullptr && (t->tv_sec < 0 || t->tv_nsec < 0 || t->tv_nsec >= 1'000'000'000)))) {
+            t = &now;
+            count = -1;  // the kernel says that it is wrong, and waits for nothing
+        } else if (here) {
+            pollfd all[FD_SETSIZE];
+            std::uint32_t asked = 0;
+            for (int fd = 0; fd < count && fd < FD_SETSIZE; ++fd) {
+                const auto is_in = [fd](const fd_set* set, short events) {
+                    return set != nullptr && FD_ISSET(fd, set) ? events : short{0};
+                };
+                const int events = is_in(reads, POLLIN) | is_in(writes, POLLOUT) | is_in(fails, POLLPRI);
+                if (events != 0) all[asked++] = {fd, static_cast<short>(events), 0};
+            }
+            t = &now;
+            // A descriptor that poll tells of and select does not (the other end has hung up, and only exceptions are
+            // asked for) is waited for no more.
+            for (bool again = true; again;) {
+                result = asked_when_ready(here, all, asked, deadline, wanted, asks);
+                again = false;
+                for (std::uint32_t i = 0; i < asked && result == 0; ++i) {
+                    if (all[i].fd < 0 || (all[i].revents & (POLLHUP | POLLERR)) == 0 || (all[i].events & POLLIN) != 0)
+                        continue;
+                    again = true;
+                    all[i].fd = -1;
+                }
+            }
+            if (left != nullptr) {
+                const std::uint64_t rest = deadline > the_scheduler.now ? deadline - the_scheduler.now : 0;
+                *left = {static_cast<time_t>(rest / second), static_cast<long>(rest % second)};
+            }
+        } else if (t != nullptr) {
+            now = *t;  // the kernel would write there what is left
+            t = &now;
+        }
+        if (!here || count < 0) result = asks();
+        if (!here && left != nullptr) *left = now;
+        if (here && result > 0 && reads != nullptr)
+            for (int fd = 0; fd < count && fd < FD_SETSIZE; ++fd)
+                if (FD_ISSET(fd, reads)) acquires_from(here.me(), fd);
     }
     return static_cast<int>(machine::answered(result));
 }
@@ -141,7 +255,8 @@ int close(int fd) {
         files[fd] = {};
         if (peer >= 0) files[peer].peer = -1;
         for (std::size_t i = 0; i < the_scheduler.timers.size(); ++i)
-            if (the_scheduler.timers[i].file == fd) the_scheduler.timers.erase(the_scheduler.timers.begin() + static_cast<std::ptrdiff_t>(i--));
+            if (the_scheduler.timers[i].file == fd)
+                the_scheduler.timers.erase(the_scheduler.timers.begin() + static_cast<std::ptrdiff_t>(i--));
     }
     return static_cast<int>(here.answered(machine::call(SYS_close, fd)));
 }
@@ -155,16 +270,31 @@ int epoll_ctl(int set, int what, int fd, epoll_event* event) noexcept {
     return static_cast<int>(here.answered(machine::call(SYS_epoll_ctl, set, what, fd, machine::word(event))));
 }
 int epoll_wait(int fd, epoll_event* events, int most, int milliseconds) {
-    return epoll_until(fd, events, most, after_milliseconds(milliseconds), milliseconds, CALLER);
+    return epoll_until(fd, events, most, after_milliseconds(milliseconds), milliseconds, nullptr, CALLER);
 }
-int epoll_pwait(int fd, epoll_event* events, int most, int milliseconds, const sigset_t*) {
-    return epoll_until(fd, events, most, after_milliseconds(milliseconds), milliseconds, CALLER);
+int epoll_pwait(int fd, epoll_event* events, int most, int milliseconds, const sigset_t* wanted) {
+    return epoll_until(fd, events, most, after_milliseconds(milliseconds), milliseconds, wanted, CALLER);
 }
-int epoll_pwait2(int fd, epoll_event* events, int most, const timespec* t, const sigset_t*) {
-    return epoll_until(fd, events, most, after(t), in_milliseconds(t), CALLER);
+int epoll_pwait2(int fd, epoll_event* events, int most, const timespec* t, const sigset_t* wanted) {
+    return epoll_until(fd, events, most, after(t), in_milliseconds(t), wanted, CALLER);
 }
-int poll(pollfd* all, nfds_t count, int milliseconds) { return poll_until(all, count, after_milliseconds(milliseconds), milliseconds, CALLER); }
-int ppoll(pollfd* all, nfds_t count, const timespec* t, const sigset_t*) { return poll_until(all, count, after(t), in_milliseconds(t), CALLER); }
+int poll(pollfd* all, nfds_t count, int milliseconds) {
+    return poll_until(all, count, after_milliseconds(milliseconds), milliseconds, nullptr, CALLER);
+}
+int ppoll(pollfd* all, nfds_t count, const timespec* t, const sigset_t* wanted) {
+    return poll_until(all, count, after(t), in_milliseconds(t), wanted, CALLER);
+}
+int select(int count, fd_set* reads, fd_set* writes, fd_set* fails, timeval* t) {
+    if (t == nullptr) return select_until(count, reads, writes, fails, forever, nullptr, nullptr, CALLER);
+    const timespec span{t->tv_sec + t->tv_usec / 1'000'000, t->tv_usec % 1'000'000 * 1000};
+    timespec left = span;
+    const int result = select_until(count, reads, writes, fails, after(&span), &span, nullptr, CALLER, &left);
+    *t = {left.tv_sec, left.tv_nsec / 1000};
+    return result;
+}
+int pselect(int count, fd_set* reads, fd_set* writes, fd_set* fails, const timespec* t, const sigset_t* wanted) {
+    return select_until(count, reads, writes, fails, t == nullptr ? forever : after(t), t, wanted, CALLER);
+}
 
 int timerfd_create(int, int how) noexcept {
     const call here("timerfd_create", CALLER);
@@ -182,14 +312,17 @@ int timerfd_settime(int fd, int how, const itimerspec* wanted, itimerspec* befor
         const timespec &value = wanted->it_value, &interval = wanted->it_interval;
         const bool disarmed = value.tv_sec == 0 && value.tv_nsec == 0;
         timer.deadline = disarmed ? forever : (how & TFD_TIMER_ABSTIME) != 0 ? until(&value) : after(&value);
-        timer.interval = static_cast<std::uint64_t>(interval.tv_sec) * second + static_cast<std::uint64_t>(interval.tv_nsec);
+        timer.interval =
+            static_cast<std::uint64_t>(interval.tv_sec) * second + static_cast<std::uint64_t>(interval.tv_nsec);
         pollfd old{fd, POLLIN, 0};  // what expired before is forgotten
         std::uint64_t count = 0;
-        if (machine::call(SYS_poll, machine::word(&old), 1, 0) > 0) machine::call(SYS_read, fd, machine::word(&count), sizeof count);
+        if (machine::call(SYS_poll, machine::word(&old), 1, 0) > 0)
+            machine::call(SYS_read, fd, machine::word(&count), sizeof count);
         if (here) releases_to(here.me(), fd);
         the_scheduler.armed(timer.deadline);
         return 0;
     }
-    return static_cast<int>(here.answered(machine::call(SYS_timerfd_settime, fd, how, machine::word(wanted), machine::word(before))));
+    return static_cast<int>(
+        here.answered(machine::call(SYS_timerfd_settime, fd, how, machine::word(wanted), machine::word(before))));
 }
 }

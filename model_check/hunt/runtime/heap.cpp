@@ -57,6 +57,8 @@ void* heap::get(std::size_t bytes, std::size_t alignment) {
         if (aligned) block = (block + alignment - 1) & ~(alignment - 1);
         h = reinterpret_cast<header*>(block) - 1;
         h->size_class = aligned ? 0 : s.size_class;
+        h->made_before = newest_;
+        newest_ = h;
     }
     h->bytes = bytes;
     h->state = alive;

@@ -1,7 +1,8 @@
-// heap: blocks in classes of sizes. One heap is the program's, one the runtime's; both begin at fixed addresses, so that a
-// program that orders by addresses does the same again.
+// heap: blocks in classes of sizes. One heap is the program's, one the runtime's; both begin at fixed addresses, so
+// that a program that orders by addresses does the same again.
 //
-// Any thread calls; a lock guards each heap, since a thread that ends may still give memory back while the next one runs.
+// Any thread calls; a lock guards each heap, since a thread that ends may still give memory back while the next one
+// runs.
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@ public:
         std::uint32_t size_class;  // 0: is not used again
         std::uint32_t state;
         header* next;
-        std::uint64_t unused;  // a block keeps the alignment of 16
+        header* made_before;  // of all blocks, in use or not
     };
     static constexpr std::uint32_t alive = 0x51ab, freed = 0xdead;
 
@@ -30,6 +31,12 @@ public:
     bool owns(const void* p) const { return number(p) >= begin_ && number(p) < top_; }
     static header& of(void* block) { return static_cast<header*>(block)[-1]; }
     static bool is_freed(void* block) { return of(block).state == freed; }
+    // f(address, bytes), while no other thread calls.
+    template <class F>
+    void each_alive(F f) const {
+        for (header* h = newest_; h != nullptr; h = h->made_before)
+            if (h->state == alive) f(number(h + 1), h->bytes);
+    }
     void use_again(bool yes) { again_ = yes; }
     std::uint64_t used_again() const { return used_again_; }
 
@@ -40,6 +47,7 @@ private:
 
     std::uintptr_t begin_, top_ = 0;
     std::array<header*, 256> bins_{};
+    header* newest_ = nullptr;
     int locked_ = 0;
     bool again_ = true;
     std::uint64_t used_again_ = 0;

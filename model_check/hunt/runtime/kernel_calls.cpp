@@ -1,11 +1,13 @@
 // kernel_calls: futex and membarrier, which have no function in the library: programs ask for them by syscall.
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <signal.h>
 
 #include <cstdarg>
 
 #include "machine.hpp"
 #include "shadow.hpp"
+#include "signal_calls.hpp"
 #include "times.hpp"
 
 using namespace apiary::hunt;
@@ -23,8 +25,15 @@ long futex(const call& here, std::uint32_t* word, long operation, std::uint32_t 
             const std::uint64_t deadline = what == FUTEX_WAIT ? after(t) : until(t);
             if (*word != value) return -EAGAIN;
             if (the_scheduler.ends_for_no_reason(here.me())) return -EINTR;
-            if (the_scheduler.now >= deadline || !the_scheduler.wait(here.me(), &queue, deadline)) return -ETIMEDOUT;
-            return 0;
+            for (;;) {
+                thread& me = here.me();
+                if (the_scheduler.now >= deadline || !the_scheduler.wait(me, &queue, deadline)) return -ETIMEDOUT;
+                if (!me.interrupted) return 0;
+                if (me.signalled == handled::ends || (me.signalled == handled::restarts && deadline != forever))
+                    return -EINTR;
+                the_scheduler.memory.fence(here.sees(), __ATOMIC_SEQ_CST);
+                if (*word != value) return -EAGAIN;  // the call begins anew
+            }
         }
         case FUTEX_WAKE:
         case FUTEX_WAKE_BITSET: {
@@ -42,8 +51,9 @@ long futex(const call& here, std::uint32_t* word, long operation, std::uint32_t 
 }
 
 long membarrier(const call& here, long command) {
-    constexpr long supported = MEMBARRIER_CMD_GLOBAL | MEMBARRIER_CMD_GLOBAL_EXPEDITED | MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED |
-                               MEMBARRIER_CMD_PRIVATE_EXPEDITED | MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
+    constexpr long supported = MEMBARRIER_CMD_GLOBAL | MEMBARRIER_CMD_GLOBAL_EXPEDITED |
+                               MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED | MEMBARRIER_CMD_PRIVATE_EXPEDITED |
+                               MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
     if (command == MEMBARRIER_CMD_QUERY) return supported;
     if ((command & supported) != command) return -EINVAL;
     the_scheduler.changed(here.me());
@@ -60,6 +70,14 @@ extern "C" long syscall(long number, ...) noexcept {
     long a[6];
     for (long& one : a) one = va_arg(rest, long);
     va_end(rest);
+    if (number == SYS_tgkill) return machine::answered(tgkill_of(a[0], a[1], a[2], "tgkill", CALLER));
+    if (number == SYS_tkill)
+        return machine::answered(tgkill_of(machine::call(SYS_getpid), a[0], a[1], "tkill", CALLER));
+    if (number == SYS_kill) return kill(static_cast<pid_t>(a[0]), static_cast<int>(a[1]));
+    if (number == SYS_rt_tgsigqueueinfo || number == SYS_rt_sigqueueinfo) {
+        const call here("sigqueue", CALLER);
+        if (here) refuse(here, "sigqueue, by syscall");
+    }
     if (number != SYS_futex && number != SYS_membarrier)
         return machine::answered(machine::call(number, a[0], a[1], a[2], a[3], a[4], a[5]));
     long result = 0;

@@ -42,7 +42,8 @@ inline long answered(long result) {
 // Zeroed pages, from `at` on where that is given. The process ends if there are none.
 inline void* map(std::size_t bytes, std::uintptr_t at = 0) {
     const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at != 0 ? MAP_FIXED_NOREPLACE : 0);
-    const long result = call(SYS_mmap, static_cast<long>(at), static_cast<long>(bytes), PROT_READ | PROT_WRITE, how, -1, 0);
+    const long result =
+        call(SYS_mmap, static_cast<long>(at), static_cast<long>(bytes), PROT_READ | PROT_WRITE, how, -1, 0);
     if (result < 0 && result > -4096) {
         constexpr char said[] = "apiary hunt: no memory can be mapped\n";
         call(SYS_write, 2, word(said), sizeof said - 1);

@@ -1,4 +1,5 @@
-// memory_calls: blocks, and copies of bytes.
+// memory_calls: blocks, mappings, and copies of bytes.
+#include <cstdarg>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -26,8 +27,9 @@ void* get(std::size_t bytes, std::size_t alignment, std::uintptr_t place) {
     return p;
 }
 
-// Places in the program itself. Libraries are not instrumented: what orders a library's accesses to its own blocks, such as the
-// counts of an exception's holders, is not seen, so what they free is not compared with the accesses before.
+// Places in the program itself. Libraries are not instrumented: what orders a library's accesses to its own blocks,
+// such as the counts of an exception's holders, is not seen, so what they free is not compared with the accesses
+// before.
 extern "C" char __executable_start, etext;
 bool is_ours(std::uintptr_t place) { return place >= number(&__executable_start) && place < number(&etext); }
 
@@ -51,6 +53,43 @@ void put(void* p, std::uintptr_t place) {
 [[gnu::always_inline]] inline void touches(const void* p, std::size_t bytes, std::uint8_t how, std::uintptr_t place) {
     if (bytes == 0) return;
     if (thread* const t = program_calls()) the_shadow.touches(*t, number(p), bytes, how, place);
+}
+
+
+void forgets_mappings(std::uintptr_t begin, std::uintptr_t end) {
+    own_vector<mapping> rest;
+    for (const mapping& m : the_scheduler.mappings) {
+        if (m.begin < begin) rest.push_back({m.begin, m.end < begin ? m.end : begin});
+        if (m.end > end) rest.push_back({m.begin > end ? m.begin : end, m.end});
+    }
+    the_scheduler.mappings.swap(rest);
+}
+// One that follows another, or that another follows, is one with it. Of the first `known` bytes nothing is forgotten.
+void knows_mapping(thread& t, std::uintptr_t begin, std::size_t bytes, std::size_t known = 0) {
+    constexpr std::uintptr_t page = 4096;
+    std::uintptr_t end = (begin + bytes + page - 1) & ~(page - 1);
+    t.inside = true;
+    the_shadow.mapped(begin + known, bytes - known);
+    forgets_mappings(begin, end);
+    auto& all = the_scheduler.mappings;
+    for (std::size_t i = 0; i < all.size();) {
+        if (all[i].end != begin && all[i].begin != end) {
+            ++i;
+            continue;
+        }
+        begin = all[i].begin < begin ? all[i].begin : begin;
+        end = all[i].end > end ? all[i].end : end;
+        all[i] = all.back();
+        all.pop_back();
+    }
+    all.push_back({begin, end});
+    t.inside = false;
+}
+void knows_end(thread& t, std::uintptr_t begin, std::size_t bytes) {
+    constexpr std::uintptr_t page = 4096;
+    t.inside = true;
+    forgets_mappings(begin, (begin + bytes + page - 1) & ~(page - 1));
+    t.inside = false;
 }
 
 void* get_or_throw(std::size_t bytes, std::size_t alignment, std::uintptr_t place) {
@@ -93,6 +132,37 @@ int posix_memalign(void** to, std::size_t alignment, std::size_t bytes) noexcept
 }
 std::size_t malloc_usable_size(void* p) noexcept { return p != nullptr ? heap::of(p).bytes : 0; }
 
+// The program's own calls: those of the library are not these.
+void* mmap(void* at, std::size_t bytes, int protection, int how, int file, off_t from) noexcept {
+    const auto length = static_cast<long>(bytes);
+    void* const p = reinterpret_cast<void*>(
+        machine::answered(machine::call(SYS_mmap, machine::word(at), length, protection, how, file, from)));
+    if (thread* const t = program_calls(); t != nullptr && p != MAP_FAILED) knows_mapping(*t, number(p), bytes);
+    return p;
+}
+void* mmap64(void* at, std::size_t bytes, int protection, int how, int file, off64_t from) noexcept {
+    return mmap(at, bytes, protection, how, file, from);
+}
+
+int munmap(void* at, std::size_t bytes) noexcept {
+    const long result = machine::answered(machine::call(SYS_munmap, machine::word(at), static_cast<long>(bytes)));
+    if (thread* const t = program_calls(); t != nullptr && result == 0) knows_end(*t, number(at), bytes);
+    return static_cast<int>(result);
+}
+void* mremap(void* from, std::size_t had, std::size_t bytes, int how, ...) noexcept {
+    va_list rest;
+    va_start(rest, how);
+    const long to = (how & MREMAP_FIXED) != 0 ? machine::word(va_arg(rest, void*)) : 0;
+    va_end(rest);
+    void* const p = reinterpret_cast<void*>(machine::answered(machine::call(
+        SYS_mremap, machine::word(from), static_cast<long>(had), static_cast<long>(bytes), how, to)));
+    thread* const t = program_calls();
+    if (t == nullptr || p == MAP_FAILED) return p;
+    if ((how & MREMAP_DONTUNMAP) == 0) knows_end(*t, number(from), had);
+    knows_mapping(*t, number(p), bytes, p != from ? 0 : had < bytes ? had : bytes);
+    return p;
+}
+
 void* memcpy(void* to, const void* from, std::size_t bytes) noexcept {
     touches(from, bytes, access_read, CALLER);
     touches(to, bytes, access_write, CALLER);
@@ -125,8 +195,12 @@ WEAK void* operator new(std::size_t n) { return get_or_throw(n, 16, CALLER); }
 WEAK void* operator new[](std::size_t n) { return get_or_throw(n, 16, CALLER); }
 WEAK void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return get(n, 16, CALLER); }
 WEAK void* operator new[](std::size_t n, const std::nothrow_t&) noexcept { return get(n, 16, CALLER); }
-WEAK void* operator new(std::size_t n, std::align_val_t a) { return get_or_throw(n, static_cast<std::size_t>(a), CALLER); }
-WEAK void* operator new[](std::size_t n, std::align_val_t a) { return get_or_throw(n, static_cast<std::size_t>(a), CALLER); }
+WEAK void* operator new(std::size_t n, std::align_val_t a) {
+    return get_or_throw(n, static_cast<std::size_t>(a), CALLER);
+}
+WEAK void* operator new[](std::size_t n, std::align_val_t a) {
+    return get_or_throw(n, static_cast<std::size_t>(a), CALLER);
+}
 WEAK void operator delete(void* p) noexcept { put(p, CALLER); }
 WEAK void operator delete[](void* p) noexcept { put(p, CALLER); }
 WEAK void operator delete(void* p, std::size_t) noexcept { put(p, CALLER); }

@@ -1,5 +1,5 @@
-// processor_calls: a run has four processors, whatever machine it is on. A thread may run on those that it was given last, or its
-// parent was, and is told so; the scheduler does not care.
+// processor_calls: a run has four processors, whatever machine it is on. A thread may run on those that it was given
+// last, or its parent was, and is told so; the scheduler does not care.
 #include <dlfcn.h>
 #include <sched.h>
 #include <unistd.h>

@@ -13,8 +13,9 @@ reach the_reach;
 
 namespace {
 
-constexpr const char* waits[] = {"condition wait", "futex wait",     "sem_wait", "sem_timedwait", "lock", "timed lock", "shared lock",
-                                 "exclusive lock", "timed shared lock", "barrier", "epoll_wait",    "poll", "read"};
+constexpr const char* waits[] = {
+    "condition wait", "futex wait",        "sem_wait", "sem_timedwait", "lock", "timed lock", "shared lock",
+    "exclusive lock", "timed shared lock", "barrier",  "epoll_wait",    "poll", "read"};
 
 std::uint64_t mixed(std::uint64_t x) {
     x *= 0x9e3779b97f4a7c15;
@@ -30,11 +31,13 @@ std::uint64_t reached::pair_count() const {
 }
 
 void reach::begin() {
-    all_ = static_cast<reached*>(mmap(nullptr, sizeof *all_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    all_ =
+        static_cast<reached*>(mmap(nullptr, sizeof *all_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     if (all_ == MAP_FAILED) machine::end(3);
 }
 
-site& reach::comes(std::uintptr_t place, const char* operation, std::uintptr_t object, moment now, const vector_clock& knows) {
+site& reach::comes(std::uintptr_t place, const char* operation, std::uintptr_t object, moment now,
+                   const vector_clock& knows) {
     const std::uint64_t hash = mixed(place ^ reinterpret_cast<std::uintptr_t>(operation) << 20);
     std::size_t at = 0;
     for (std::size_t tries = 0;; ++tries) {  // first in a few pages: each that a run touches is mapped for it

@@ -1,8 +1,8 @@
-// reach: what the runs of a hunt came to, over all of them: at which sites two threads met, which waits were entered, whether blocks
-// were used again. A hunt that finds nothing says by it what it has not tried.
+// reach: what the runs of a hunt came to, over all of them: at which sites two threads met, which waits were entered,
+// whether blocks were used again. A hunt that finds nothing says by it what it has not tried.
 //
-// A site is a place in the program and what it does there. Two sites meet where two threads use one object one after the other,
-// neither of which happens before the other, and one of which may change it.
+// A site is a place in the program and what it does there. Two sites meet where two threads use one object one after
+// the other, neither of which happens before the other, and one of which may change it.
 #pragma once
 
 #include <array>
@@ -37,7 +37,8 @@ public:
     void begin();
     reached& all() { return *all_; }
     // A thread's operation comes next.
-    site& comes(std::uintptr_t place, const char* operation, std::uintptr_t object, moment now, const vector_clock& knows);
+    site& comes(std::uintptr_t place, const char* operation, std::uintptr_t object, moment now,
+                const vector_clock& knows);
 
 private:
     struct use {

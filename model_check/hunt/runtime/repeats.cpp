@@ -36,7 +36,8 @@ std::uint64_t state_at(std::uintptr_t place) {
     _Unwind_Backtrace(step, &w);
     if (w.frame == 0) return 0;
     const std::uintptr_t end = w.top - w.frame < most_stack ? w.top : w.frame + most_stack;
-    for (std::uintptr_t at = w.frame; at < end; at += sizeof(std::uint64_t)) w.mix(*reinterpret_cast<const std::uint64_t*>(at));
+    for (std::uintptr_t at = w.frame; at < end; at += sizeof(std::uint64_t))
+        w.mix(*reinterpret_cast<const std::uint64_t*>(at));
     return w.hash | 1;
 }
 

@@ -1,7 +1,7 @@
 // repeats: whether a thread has come back to a state that it had before: place, registers that a call keeps, and stack.
 //
-// A loop that polls for long and ends by a count looks like one that never ends, as long as nobody changes anything. Its count is in a
-// register or on the stack, so it never is where it was; one that waits for what does not come is.
+// A loop that polls for long and ends by a count looks like one that never ends, as long as nobody changes anything.
+// Its count is in a register or on the stack, so it never is where it was; one that waits for what does not come is.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ private:
 
     std::uintptr_t place_ = 0;
     std::uint64_t state_ = 0;
-    std::uint64_t since_ = 0, kept_for_ = 1'000;  // operations; after so many another state is compared with, for twice as long
+    // Operations; after so many another state is compared with, for twice as long.
+    std::uint64_t since_ = 0, kept_for_ = 1'000;
     std::uint32_t looks_ = 0;
     bool found_ = false;
 };

@@ -23,7 +23,8 @@ void say(const char* format, ...) {
 void found(ending how) {
     the_scheduler.active = false;
     report->how = how;
-    if (report->alone) machine::call(SYS_write, 2, machine::word(report->text), static_cast<long>(std::strlen(report->text)));
+    if (report->alone)
+        machine::call(SYS_write, 2, machine::word(report->text), static_cast<long>(std::strlen(report->text)));
     machine::end(66);
 }
 
@@ -41,6 +42,7 @@ const char* name_of(ending how) {
         case ending::use_after_free: return "use after free";
         case ending::outside: return "outside of a block";
         case ending::misuse: return "misuse";
+        case ending::leak: return "leak";
         case ending::refused: return "refused";
         case ending::cut: return "cut";
         case ending::other: break;

@@ -1,4 +1,5 @@
-// report: what a child tells the process that started it, through memory that both have: how it ended, in words, and the last rows.
+// report: what a child tells the process that started it, through memory that both have: how it ended, in words, and
+// the last rows.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +7,18 @@
 
 namespace apiary::hunt {
 
-enum class ending : std::uint32_t { other, race, deadlock, livelock, use_after_free, outside, misuse, refused, cut };
+enum class ending : std::uint32_t {
+    other,
+    race,
+    deadlock,
+    livelock,
+    use_after_free,
+    outside,
+    misuse,
+    leak,
+    refused,
+    cut
+};
 
 // One visible operation.
 struct row {

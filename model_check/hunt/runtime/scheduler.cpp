@@ -2,6 +2,7 @@
 #include "scheduler.hpp"
 
 #include <linux/futex.h>
+#include <signal.h>
 
 #include <cerrno>
 
@@ -63,6 +64,7 @@ void scheduler::begins(thread& t) {
 }
 
 void scheduler::ends(thread& t) {
+    if (!t.signals.empty()) take_signals(t);
     t.inside = true;
     report->steps++;
     changed(t);
@@ -81,7 +83,8 @@ void scheduler::take_baton(thread& t) {
     t.baton = 0;
     if (exits_ == nullptr) return;
     // What its exit still frees comes before whatever this one allocates, each time.
-    while (machine::call(SYS_tgkill, machine::call(SYS_getpid), exits_->kernel_id, 0) == 0) machine::call(SYS_sched_yield);
+    while (machine::call(SYS_tgkill, machine::call(SYS_getpid), exits_->kernel_id, 0) == 0)
+        machine::call(SYS_sched_yield);
     exits_ = nullptr;
 }
 void scheduler::give_baton(thread& t) {
@@ -105,15 +108,16 @@ void scheduler::make_runnable(thread& t) {
     --on_files_;
 }
 
-// A deadline that comes while another thread could run is early, since no machine has to be so slow; not so if all that others do
-// is to spin.
+// A deadline that comes while another thread could run is early, since no machine has to be so slow; not so if all that
+// others do is to spin.
 void scheduler::wake_due(bool only_spinning) {
     bool early = false;
     for (const thread* t : threads) early |= !only_spinning && t->runnable && !t->ended;
     next_deadline_ = forever;
     for (file_timer& timer : timers) {
         std::uint64_t expirations = 0;
-        for (; timer.deadline <= now; ++expirations) timer.deadline = timer.interval != 0 ? timer.deadline + timer.interval : forever;
+        for (; timer.deadline <= now; ++expirations)
+            timer.deadline = timer.interval != 0 ? timer.deadline + timer.interval : forever;
         if (expirations != 0) machine::call(SYS_write, timer.file, machine::word(&expirations), sizeof expirations);
         armed(timer.deadline);
     }
@@ -166,14 +170,19 @@ thread& scheduler::pick(thread& me, bool stays) {
             if (t->ended || !t->runnable) continue;
             ++count;
             if (usual == nullptr || (usual->id() <= me.id() && t->id() > me.id())) usual = t;
-            if (plan.how == schedule::pct || plan.how == schedule::pos ? best == nullptr || t->priority > best->priority : random.one_in(count)) best = t;
+            if (plan.how == schedule::pct || plan.how == schedule::pos ? best == nullptr || t->priority > best->priority
+                                                                       : random.one_in(count))
+                best = t;
         }
         if (usual != nullptr) {
             if (stays) usual = &me;
             if (plan.how == schedule::quiet) return *usual;
-            thread& chosen = *threads[taken.decided(me.id(), me.operations, decision::switches, usual->id(), best->id()) % threads.size()];
+            thread& chosen =
+                *threads[taken.decided(me.id(), me.operations, decision::switches, usual->id(), best->id()) %
+                         threads.size()];
             return chosen.runnable && !chosen.ended ? chosen : *usual;
         }
+        if (on_files_ != 0 && look_at_files(0)) continue;  // before time goes on
         wake_due();
         bool woken = false;
         for (thread* t : threads) woken |= t->runnable;
@@ -193,13 +202,14 @@ thread& scheduler::pick(thread& me, bool stays) {
     }
 }
 
-// They wait for the thread that sleeps, and time goes on to its deadline. One that looks at the clock meanwhile may have a nearer
-// one of its own, which the scheduler does not know: for these time goes on in steps, each twice the one before, and they run
-// between. A poll that ends by a count waits for nobody: its turn comes late.
+// They wait for the thread that sleeps, and time goes on to its deadline. One that looks at the clock meanwhile may
+// have a nearer one of its own, which the scheduler does not know: for these time goes on in steps, each twice the one
+// before, and they run between. A poll that ends by a count waits for nobody: its turn comes late.
 void scheduler::all_spin(thread& t, std::uintptr_t place) {
     if (looked_at_clock_) {
         if (quiet_ % between_steps != 0) return;
-        const std::uint64_t doublings = (quiet_ - spinning) / between_steps, step = least_step << (doublings < 40 ? doublings : 40);
+        const std::uint64_t doublings = (quiet_ - spinning) / between_steps,
+                            step = least_step << (doublings < 40 ? doublings : 40);
         now = now + step < next_deadline_ ? now + step : next_deadline_;
     } else if (now < next_deadline_ && (all_repeat(t, place) || quiet_ > long_spinning)) {
         now = next_deadline_;
@@ -228,7 +238,65 @@ void scheduler::yields(thread& t) {
     switch_to(t, pick(t));
 }
 
+void scheduler::signals(thread& from, thread& to, int signal) {
+    changed(from);
+    sent* same = nullptr;  // two of one number that wait to be taken are one, but those of real time
+    for (sent& one : to.signals)
+        if (one.signal == signal && signal < SIGRTMIN) same = &one;
+    if (same == nullptr) {
+        to.signals.push_back({signal, {}});
+        same = &to.signals.back();
+    }
+    weak_memory::release(from.sees, same->told);
+    if (to.runnable || to.ended) return;
+    make_runnable(to);
+    to.interrupted = true;
+}
+
+// It sends them to itself: the kernel runs the handler, keeps what is blocked, or ends the process.
+void scheduler::take_signals(thread& t) {
+    struct {  // as the kernel has it
+        void (*handler)(int);
+        unsigned long flags;
+        void (*restorer)();
+        std::uint64_t mask;
+    } how{};
+    constexpr long set_bytes = 8;
+    const char* const doing = t.doing;
+    const std::uintptr_t doing_at = t.doing_at;
+    const bool was_inside = t.inside;
+    handled strictest = handled::ignored;
+    const bool timed_out = t.timed_out, interrupted = t.interrupted;  // handlers wait, too
+    while (!t.signals.empty()) {
+        const int signal = t.signals.front().signal;
+        std::uint64_t blocked = 0;
+        machine::call(SYS_rt_sigaction, signal, 0, machine::word(&how), set_bytes);
+        machine::call(SYS_rt_sigprocmask, SIG_BLOCK, 0, machine::word(&blocked), set_bytes);
+        const bool is_blocked = (blocked >> (signal - 1) & 1) != 0;
+        const bool is_handled = how.handler != SIG_DFL && how.handler != SIG_IGN;
+        // Only a handler knows what the sender did. The end of one lets through what it blocked, unseen.
+        if (is_blocked) t.told.join(t.signals.front().told);
+        if (is_handled && (!is_blocked || t.handlers != 0)) weak_memory::acquire(t.sees, t.signals.front().told);
+        t.signals.erase(t.signals.begin());
+        t.inside = false;
+        ++t.handlers;
+        machine::call(SYS_tgkill, machine::call(SYS_getpid), t.kernel_id, signal);
+        --t.handlers;
+        t.inside = true;
+        if (!is_handled || is_blocked) continue;
+        const handled wish = (how.flags & SA_RESTART) != 0 ? handled::restarts : handled::ends;
+        if (wish > strictest) strictest = wish;
+    }
+    t.inside = was_inside;
+    t.signalled = strictest;
+    t.timed_out = timed_out;
+    t.interrupted = interrupted;
+    t.doing = doing;
+    t.doing_at = doing_at;
+}
+
 void scheduler::point(thread& t, const char* what, std::uintptr_t place, std::uintptr_t address) {
+    if (!t.signals.empty()) take_signals(t);
     t.doing = what;
     t.doing_at = place;
     ++t.operations;
@@ -241,7 +309,8 @@ void scheduler::point(thread& t, const char* what, std::uintptr_t place, std::ui
         found(ending::cut);
     }
     if (++quiet_ > most_quiet && next_deadline_ == forever && on_files_ == 0 && all_repeat(t, place)) {
-        say("livelock: for %lu operations no thread has changed anything, and each that runs is where it was before\n", most_quiet);
+        say("livelock: for %lu operations no thread has changed anything, and each that runs is where it was before\n",
+            most_quiet);
         tell_threads();
         found(ending::livelock);
     }
@@ -299,9 +368,17 @@ bool scheduler::wait(thread& t, const void* for_what, std::uint64_t deadline, st
     if (t.at != nullptr) t.at->flags |= site::waited;
     t.deadline = deadline;
     t.held_by = held_by;
-    t.runnable = t.timed_out = false;
-    if (deadline < next_deadline_) next_deadline_ = deadline;
-    switch_to(t, pick(t));
+    t.signalled = handled::none;
+    t.interrupted = !t.signals.empty();
+    if (t.signals.empty()) {
+        t.runnable = t.timed_out = false;
+        if (deadline < next_deadline_) next_deadline_ = deadline;
+        switch_to(t, pick(t));
+    } else {
+        t.timed_out = false;
+        make_runnable(t);
+    }
+    if (!t.signals.empty()) take_signals(t);
     t.deadline = forever;
     t.idle = 0;
     return !t.timed_out;
@@ -315,12 +392,14 @@ bool scheduler::ends_for_no_reason(thread& t) {
 
 bool scheduler::wait_for_files(thread& t, pollfd* files, std::uint32_t count, std::uint64_t deadline) {
     const auto ready = [&] { return machine::call(SYS_poll, machine::word(files), count, 0) > 0; };
+    t.signalled = handled::none;
     if (ready()) return true;
     if (now >= deadline) return false;
     t.files = files;
     t.file_count = count;
     ++on_files_;
-    return wait(t, nullptr, deadline) || ready();
+    wait(t, nullptr, deadline);
+    return ready();
 }
 
 void scheduler::wake_all(const void* what) {
@@ -336,7 +415,8 @@ bool scheduler::wake_one(const void* what) {
         if (random.one_in(++count)) chosen = t;
     }
     if (first == nullptr) return false;
-    const std::uint32_t decided = taken.decided(running->id(), running->operations, decision::wakes, first->id(), chosen->id());
+    const std::uint32_t decided =
+        taken.decided(running->id(), running->operations, decision::wakes, first->id(), chosen->id());
     thread* const told = threads[decided % threads.size()];
     make_runnable(!told->runnable && told->waits_for == what ? *told : *first);
     return true;
@@ -372,7 +452,8 @@ void scheduler::tell_threads() {
     }
 }
 
-call::call(const char* what, std::uintptr_t place, const volatile void* object) : thread_(program_calls()), error_(errno) {
+call::call(const char* what, std::uintptr_t place, const volatile void* object)
+    : thread_(program_calls()), error_(errno) {
     if (thread_ == nullptr) return;
     thread_->inside = true;
     the_scheduler.point(*thread_, what, place, reinterpret_cast<std::uintptr_t>(object));

@@ -1,7 +1,8 @@
-// scheduler: real threads, of which one runs at a time. It has the baton, and gives it on at an operation that others can see.
+// scheduler: real threads, of which one runs at a time. It has the baton, and gives it on at an operation that others
+// can see.
 //
-// A thread that waits names what it waits for and until when. Time is virtual: each operation takes a little, and where every
-// thread waits it goes on to the next deadline. If there is none, that is a deadlock.
+// A thread that waits names what it waits for and until when. Time is virtual: each operation takes a little, and where
+// every thread waits it goes on to the next deadline. If there is none, that is a deadlock.
 //
 // All of it is touched by the thread that has the baton alone, so nothing is locked.
 #pragma once
@@ -25,6 +26,15 @@ namespace apiary::hunt {
 
 constexpr std::uint64_t second = 1'000'000'000, forever = ~std::uint64_t{0};
 
+// What became of a wait by signals: none came; or they were ignored or blocked; or what the strictest of the handlers
+// that ran wants of the call that it interrupts.
+enum class handled : char { none, ignored, restarts, ends };
+
+struct sent {
+    int signal;
+    vector_clock told;  // what its sender knew
+};
+
 struct thread {
     static constexpr std::uint32_t most_calls = 64;
 
@@ -32,6 +42,11 @@ struct thread {
     int baton = 0;
     bool inside = false;  // the runtime's own work: it sees nothing of what is done meanwhile
     bool runnable = true, ended = false, joined = false, detached = false, timed_out = false;
+    own_vector<sent> signals;  // that other threads have sent it: it takes them where its next operation begins
+    vector_clock told;         // what the senders of those knew that it blocked
+    unsigned handlers = 0;     // that it is in, one inside of another
+    handled signalled = handled::none;
+    bool interrupted = false;  // its wait ended for a signal, and not for what it waited for
     std::uint64_t deadline = forever;
     const void* waits_for = nullptr;
     const char* doing = "begins";
@@ -67,9 +82,15 @@ struct file_timer {
     std::uint64_t deadline, interval;  // forever: not armed; 0: once
 };
 
+// Memory that the program mapped, and may have unmapped again.
+struct mapping {
+    std::uintptr_t begin, end;
+};
+
 class scheduler {
 public:
     own_vector<file_timer> timers;
+    own_vector<mapping> mappings;
     bool active = false;        // a run is under way
     bool has_children = false;  // processes that the program forked: they may write what a thread waits for
     std::uint64_t now = 0;  // virtual nanoseconds
@@ -91,7 +112,8 @@ public:
     void changed(thread& t) { quiet_ = 0, ++changes_, looked_at_clock_ = false, t.idle = 0; }
     void looked_at_clock(std::uint64_t for_a_look) { now += for_a_look, looked_at_clock_ = true; }
     void yields(thread& t);
-    // Draws, each of them a decision: once in n; whether to look back past the newest store; and how many of n to go back.
+    // Draws, each of them a decision: once in n; whether to look back past the newest store; and how many of n to go
+    // back.
     bool happens(thread& t, unsigned n) {
         const bool drawn = plan.how != schedule::quiet && random.one_in(n);
         return taken.decided(t.id(), t.operations, decision::fails, 0, drawn ? 1 : 0) != 0;
@@ -101,13 +123,19 @@ public:
         return plan.stale_one_in != 0 && random.one_in(plan.stale_one_in);
     }
     std::size_t goes_back(const thread& t, std::size_t n) {
-        const std::size_t back = taken.decided(t.id(), t.operations, decision::reads, 0, static_cast<std::uint32_t>(random.below(n)));
+        const std::size_t back =
+            taken.decided(t.id(), t.operations, decision::reads, 0, static_cast<std::uint32_t>(random.below(n)));
         return back < n ? back : n - 1;
     }
     // One in so many waits ends for no reason, as POSIX lets it: an odd time, too.
     bool ends_for_no_reason(thread& t);
-    // False: the deadline came.
+    // To another thread. One that waits is woken.
+    void signals(thread& from, thread& to, int signal);
+    void take_signals(thread& t);
+    void lets_through(thread& t) { weak_memory::acquire(t.sees, t.told); }  // what it had blocked
+    // False: the deadline came. A wait also ends where a signal came: t.signalled says so.
     bool wait(thread& t, const void* for_what, std::uint64_t deadline, std::uint32_t held_by = 0);
+    // True: they are ready, and `files` says for what.
     bool wait_for_files(thread& t, pollfd* files, std::uint32_t count, std::uint64_t deadline);
     void armed(std::uint64_t deadline) { next_deadline_ = deadline < next_deadline_ ? deadline : next_deadline_; }
     void wake_all(const void* what);
@@ -145,7 +173,8 @@ private:
     unsigned next_change_ = 0;
     unsigned on_files_ = 0;
 };
-// It is made before the program's first line and never destroyed: statics of the program end after those of the runtime would.
+// It is made before the program's first line and never destroyed: statics of the program end after those of the runtime
+// would.
 void make_the_scheduler();
 extern scheduler the_scheduler asm("apiary_hunt_scheduler");
 extern thread_local thread* running __attribute__((tls_model("initial-exec")));
@@ -171,6 +200,7 @@ private:
     thread* thread_;
     mutable int error_;
 };
+[[noreturn]] void refuse(const call& here, const char* what);
 // Whether the program itself calls, in a run.
 inline thread* program_calls() {
     thread* const t = running;

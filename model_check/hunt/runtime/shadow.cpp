@@ -14,7 +14,8 @@ constexpr std::size_t most_regions = std::size_t{1} << 27;
 constexpr std::size_t large = std::size_t{1} << 16;  // what is larger is only forgotten when it is freed
 
 std::uint64_t packed(std::uint32_t epoch, std::uint32_t thread, std::uint8_t mask, std::uint8_t how) {
-    return std::uint64_t{epoch} << 32 | std::uint64_t{thread & 0xffff} << 16 | std::uint64_t{mask} << 8 | how | access_valid;
+    return std::uint64_t{epoch} << 32 | std::uint64_t{thread & 0xffff} << 16 | std::uint64_t{mask} << 8 | how |
+           access_valid;
 }
 std::uint8_t mask_of(std::uintptr_t address, std::size_t bytes) {
     return static_cast<std::uint8_t>(((1u << bytes) - 1) << (address & 7));
@@ -49,19 +50,25 @@ void shadow::race(thread& t, const cell& c, int which, std::uintptr_t address, s
     const bool freed = (before & access_freed) != 0;
     t.inside = true;
     const bool outside = (before & access_beyond) != 0;
-    say("%s at %#lx: thread %u: %s\n", outside ? "outside of a block" : freed ? "use after free" : "data race", address, t.id(),
-        name_of_access(how));
+    say("%s at %#lx: thread %u: %s\n",
+        outside ? "outside of a block"
+        : freed ? "use after free"
+                : "data race",
+        address, t.id(), name_of_access(how));
     tell_stack(t, place);
-    say(outside ? "  beside what thread %u: %s\n" : "  not ordered after thread %u: %s\n", static_cast<unsigned>(before >> 16 & 0xffff),
-        name_of_access(static_cast<std::uint8_t>(before)));
+    say(outside ? "  beside what thread %u: %s\n" : "  not ordered after thread %u: %s\n",
+        static_cast<unsigned>(before >> 16 & 0xffff), name_of_access(static_cast<std::uint8_t>(before)));
     the_calls.tell(c.places[which]);
     report->where[0] = place;
     report->where[1] = c.places[which].place();
-    new_row(t.id(), name_of_access(how), address, place).note = outside ? "outside" : freed ? "after its free" : "races";
+    new_row(t.id(), name_of_access(how), address, place).note = outside ? "outside"
+                                                                : freed ? "after its free"
+                                                                        : "races";
     found(outside ? ending::outside : freed ? ending::use_after_free : ending::race);
 }
 
-void shadow::check(thread& t, cell& c, std::uintptr_t address, std::uint8_t mask, std::uint8_t how, std::uintptr_t place) {
+void shadow::check(thread& t, cell& c, std::uintptr_t address, std::uint8_t mask, std::uint8_t how,
+                   std::uintptr_t place) {
     const std::uint32_t me = t.id();
     const std::uint64_t mine = packed(t.sees.happened.of(me), me, mask, how);
     if (c.accesses[0] == mine) return;
@@ -159,7 +166,8 @@ void shadow::forget_lock(const volatile void* p) {
     c->lock = nullptr;
 }
 void shadow::forget_unused_lock(cell& c) {
-    if (c.lock == nullptr || c.lock->owner != 0 || c.lock->readers != 0 || the_scheduler.waits(c.lock)) return;
+    if (c.lock == nullptr || c.lock->owner != 0 || c.lock->readers != 0 || c.lock->inside != 0 || the_scheduler.waits(c.lock))
+        return;
     end_own(c.lock);
     c.lock = nullptr;
 }
@@ -193,6 +201,17 @@ void shadow::allocated(thread& t, std::uintptr_t address, std::size_t bytes, std
     t.inside = inside;
 }
 
+void shadow::mapped(std::uintptr_t address, std::size_t bytes) {
+    constexpr std::uintptr_t region = std::uintptr_t{1} << region_bits;
+    const std::uintptr_t end = address + bytes;
+    while (address < end) {
+        const std::uintptr_t next = (address & ~(region - 1)) + region;
+        const std::uintptr_t here = next < end ? next : end;
+        for (; if_any(address) != nullptr && address < here; address += 8) forget_all(at(address), address);
+        address = here;
+    }
+}
+
 void shadow::freed(thread& t, std::uintptr_t address, std::size_t bytes, std::uintptr_t place, bool checked) {
     const bool inside = t.inside;
     t.inside = true;
@@ -210,7 +229,8 @@ void shadow::freed(thread& t, std::uintptr_t address, std::size_t bytes, std::ui
     t.inside = inside;
 }
 
-atomic_object& shadow::atomic_at(thread& t, std::uintptr_t address, std::size_t bytes, std::uint8_t how, std::uintptr_t place) {
+atomic_object& shadow::atomic_at(thread& t, std::uintptr_t address, std::size_t bytes, std::uint8_t how,
+                                 std::uintptr_t place) {
     how |= access_atomic;
     for (std::size_t i = 0; i < bytes; i += 8)
         check(t, at(address + i), address + i, mask_of(address + i, in_cell(address + i, bytes - i)), how, place);
@@ -218,8 +238,8 @@ atomic_object& shadow::atomic_at(thread& t, std::uintptr_t address, std::size_t 
     for (atomic_object* a = c.atomics; a != nullptr; a = a->next) {
         if (a->address == address && a->bytes == bytes && a->whole == nullptr) return *a;
         if (address < a->address + a->bytes && a->address < address + bytes) {
-            say("not supported: atomics of different sizes on the same bytes, %lu at %#lx and %lu at %#lx\n", a->bytes, a->address,
-                bytes, address);
+            say("not supported: atomics of different sizes on the same bytes, %lu at %#lx and %lu at %#lx\n", a->bytes,
+                a->address, bytes, address);
             tell_stack(t, place);
             found(ending::refused);
         }

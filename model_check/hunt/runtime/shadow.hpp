@@ -1,7 +1,9 @@
-// shadow: beside every eight bytes of the program's memory, the last accesses, the atomics that lie there, and a lock's state.
+// shadow: beside every eight bytes of the program's memory, the last accesses, the atomics that lie there, and a lock's
+// state.
 //
-// A race is two accesses to one byte, of two threads, one of them a write and not both atomic, neither of which happens before the
-// other. The last three accesses of eight bytes are kept. What was freed stays marked until it is allocated again.
+// A race is two accesses to one byte, of two threads, one of them a write and not both atomic, neither of which happens
+// before the other. The last three accesses of eight bytes are kept. What was freed stays marked until it is allocated
+// again.
 //
 // The thread that has the baton touches it, and no other.
 #pragma once
@@ -19,6 +21,7 @@ namespace apiary::hunt {
 struct lock_state {
     std::uint32_t owner = 0;  // the thread, and 1
     std::uint32_t count = 0, readers = 0;
+    std::uint32_t rounds = 0, inside = 0;  // of a barrier: those that are over, and the threads that have not left
     vector_clock released, released_by_readers;
 };
 
@@ -30,8 +33,16 @@ struct atomic_object {
     location stores;
 };
 
-// access_beyond: no access, but the bytes before or after a block, which nobody may touch; the place is that of the block's allocation.
-enum access : std::uint8_t { access_read = 0, access_write = 1, access_atomic = 2, access_freed = 4, access_valid = 8, access_beyond = 16 };
+// access_beyond: no access, but the bytes before or after a block, which nobody may touch; the place is that of the
+// block's allocation.
+enum access : std::uint8_t {
+    access_read = 0,
+    access_write = 1,
+    access_atomic = 2,
+    access_freed = 4,
+    access_valid = 8,
+    access_beyond = 16
+};
 
 struct cell {
     std::uint64_t accesses[3];
@@ -45,11 +56,15 @@ public:
     void begin();
     void touches(thread& t, std::uintptr_t address, std::size_t bytes, std::uint8_t how, std::uintptr_t place);
     void allocated(thread& t, std::uintptr_t address, std::size_t bytes, std::uintptr_t place);
-    // `checked`: the place that frees is the program's, and what it accessed is known.
     // By whom and where a block was freed: false if that is forgotten.
     bool tell_free(std::uintptr_t address);
+    // Where a block in use was allocated.
+    call_tree::placed allocated_at(std::uintptr_t address) { return at(address - 8).places[1]; }
+    void mapped(std::uintptr_t address, std::size_t bytes);  // anew: what was seen there is forgotten
+    // `checked`: the place that frees is the program's, and what it accessed is known.
     void freed(thread& t, std::uintptr_t address, std::size_t bytes, std::uintptr_t place, bool checked);
-    atomic_object& atomic_at(thread& t, std::uintptr_t address, std::size_t bytes, std::uint8_t how, std::uintptr_t place);
+    atomic_object& atomic_at(thread& t, std::uintptr_t address, std::size_t bytes, std::uint8_t how,
+                             std::uintptr_t place);
     lock_state& lock_at(const volatile void* p);
     void forget_lock(const volatile void* p);
 
@@ -57,7 +72,8 @@ private:
     cell& at(std::uintptr_t address);
     cell* if_any(std::uintptr_t address);
     void check(thread& t, cell& c, std::uintptr_t address, std::uint8_t mask, std::uint8_t how, std::uintptr_t place);
-    [[noreturn]] void race(thread& t, const cell& c, int which, std::uintptr_t address, std::uint8_t how, std::uintptr_t place);
+    [[noreturn]] void race(thread& t, const cell& c, int which, std::uintptr_t address, std::uint8_t how,
+                           std::uintptr_t place);
     void bound(thread& t, std::uintptr_t address, std::uint8_t mask, std::uintptr_t place);
     void forget_atomics(std::uintptr_t address, std::size_t bytes);
     void forget_unused_lock(cell& c);

@@ -8,8 +8,8 @@ namespace apiary::hunt {
 
 namespace {
 
-constexpr const char* names[][2] = {
-    {"quiet", "quiet"}, {"random,sc", "random,weak"}, {"bursts,sc", "bursts,weak"}, {"pct,sc", "pct,weak"}, {"pos,sc", "pos,weak"}, {"told", "told"}};
+constexpr const char* names[][2] = {{"quiet", "quiet"},     {"random,sc", "random,weak"}, {"bursts,sc", "bursts,weak"},
+                                    {"pct,sc", "pct,weak"}, {"pos,sc", "pos,weak"},       {"told", "told"}};
 
 std::uint64_t mix(std::uint64_t x) {  // splitmix64
     x += 0x9e3779b97f4a7c15;
@@ -26,7 +26,9 @@ bool read_words(const char* text, wanted& w) {
     while (*text != '\0') {
         const char* const end = std::strchr(text, ',');
         const std::size_t length = end != nullptr ? static_cast<std::size_t>(end - text) : std::strlen(text);
-        const auto is = [&](const char* word) { return std::strlen(word) == length && std::strncmp(text, word, length) == 0; };
+        const auto is = [&](const char* word) {
+            return std::strlen(word) == length && std::strncmp(text, word, length) == 0;
+        };
         if (is("quiet"))
             w.how = static_cast<int>(schedule::quiet);
         else if (is("random"))

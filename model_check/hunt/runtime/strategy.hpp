@@ -1,14 +1,15 @@
-// strategy: when a run switches threads, to which, and how often a load reads an older store; all drawn from the run's seed.
+// strategy: when a run switches threads, to which, and how often a load reads an older store; all drawn from the run's
+// seed.
 //
 //   random   a switch at one operation in a few, to any thread;
 //   bursts   a switch at one operation in many: threads go far before another runs;
 //   pct      the thread of the highest priority runs; at a few steps it is put last (Burckhardt et al. 2010);
-//   pos      each operation that comes next has a priority, drawn anew when another thread has used its object; the highest runs
-//            (partial order sampling, Yuan et al. 2018);
+//   pos      each operation that comes next has a priority, drawn anew when another thread has used its object; the
+//            highest runs (partial order sampling, Yuan et al. 2018);
 //   quiet    a switch only where a thread waits or spins. Nothing is drawn: a run as if by hand.
 //   told     as quiet, but for a list of decisions (decisions.hpp).
-// Each with weak memory, or sequentially consistent; and with odd times, or patient: a deadline comes only where every thread waits
-// or spins, and no wait ends for no reason.
+// Each with weak memory, or sequentially consistent; and with odd times, or patient: a deadline comes only where every
+// thread waits or spins, and no wait ends for no reason.
 #pragma once
 
 #include <array>
@@ -33,7 +34,8 @@ struct strategy {
 struct wanted {
     int how = -1, weak = -1, patient = -1;
 };
-// False: no such word. "random", "bursts", "pct", "pos", "sc", "weak", "patient", joined by commas; "portfolio" for all.
+// False: no such word. "random", "bursts", "pct", "pos", "sc", "weak", "patient", joined by commas; "portfolio" for
+// all.
 bool read_words(const char* text, wanted& w);
 
 class draws {

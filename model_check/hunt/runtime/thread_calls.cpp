@@ -37,7 +37,9 @@ void last_function(void* p) {
 }  // namespace
 
 void find_real_calls() {
-    const auto find = [](auto& f, const char* name) { f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(::dlsym(RTLD_NEXT, name)); };
+    const auto find = [](auto& f, const char* name) {
+        f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(::dlsym(RTLD_NEXT, name));
+    };
     find(real.create, "pthread_create");
     find(real.join, "pthread_join");
     find(real.detach, "pthread_detach");

@@ -1,4 +1,5 @@
-// time_calls: clocks, sleeps and yields, in virtual time. Every clock shows the same, but those of processor time, which are real.
+// time_calls: clocks, sleeps and yields, in virtual time. Every clock shows the same, but those of processor time,
+// which are real.
 #include <sched.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -12,28 +13,43 @@ namespace {
 
 constexpr std::uint64_t for_a_look = 500;  // so that a loop that waits for a clock ends
 
-int sleep_until(std::uint64_t deadline, std::uintptr_t place) {
+// What is left of it where a signal was handled; else 0.
+std::uint64_t sleep_until(std::uint64_t deadline, std::uintptr_t place) {
     const call here("sleep", place);
     if (!here) return 0;
-    if (the_scheduler.now < deadline)
+    if (the_scheduler.now >= deadline) the_scheduler.yields(here.me());
+    while (the_scheduler.now < deadline) {
         the_scheduler.wait(here.me(), &here.me(), deadline);
-    else
-        the_scheduler.yields(here.me());
+        if (here.me().signalled >= handled::restarts)
+            return deadline > the_scheduler.now ? deadline - the_scheduler.now : 1;
+    }
     return 0;
+}
+int is_over(std::uint64_t left, timespec* rest) {
+    if (left == 0) return 0;
+    if (rest != nullptr) *rest = {static_cast<time_t>(left / second), static_cast<long>(left % second)};
+    return EINTR;
+}
+int failed(int error) {
+    if (error == 0) return 0;
+    errno = error;
+    return -1;
 }
 
 }  // namespace
 
 extern "C" {
 
-int nanosleep(const timespec* t, timespec*) { return sleep_until(after(t), CALLER); }
-int clock_nanosleep(clockid_t, int how, const timespec* t, timespec*) {
-    return sleep_until((how & TIMER_ABSTIME) != 0 ? until(t) : after(t), CALLER);
+int nanosleep(const timespec* t, timespec* rest) { return failed(is_over(sleep_until(after(t), CALLER), rest)); }
+int clock_nanosleep(clockid_t, int how, const timespec* t, timespec* rest) {
+    const bool to_a_point = (how & TIMER_ABSTIME) != 0;
+    return is_over(sleep_until(to_a_point ? until(t) : after(t), CALLER), to_a_point ? nullptr : rest);
 }
-int usleep(useconds_t n) { return sleep_until(the_scheduler.now + std::uint64_t{n} * 1000, CALLER); }
+int usleep(useconds_t n) {
+    return failed(is_over(sleep_until(the_scheduler.now + std::uint64_t{n} * 1000, CALLER), nullptr));
+}
 unsigned sleep(unsigned n) {
-    sleep_until(the_scheduler.now + n * second, CALLER);
-    return 0;
+    return static_cast<unsigned>((sleep_until(the_scheduler.now + n * second, CALLER) + second - 1) / second);
 }
 int sched_yield() noexcept {
     const call here("yield", CALLER);

@@ -14,7 +14,9 @@ inline std::uint64_t until(const timespec* t) {
     if (t == nullptr) return forever;
     const std::int64_t seconds = static_cast<std::int64_t>(t->tv_sec) - static_cast<std::int64_t>(first_second);
     if (seconds < 0) return 0;
-    return seconds > 4'000'000'000 ? forever : static_cast<std::uint64_t>(seconds) * second + static_cast<std::uint64_t>(t->tv_nsec);
+    return seconds > 4'000'000'000
+               ? forever
+               : static_cast<std::uint64_t>(seconds) * second + static_cast<std::uint64_t>(t->tv_nsec);
 }
 // So long from now.
 inline std::uint64_t after(const timespec* t) {

@@ -32,7 +32,10 @@ int wait(pthread_cond_t* c, pthread_mutex_t* m, std::uint64_t deadline, std::uin
 int down(thread& t, lock_state& s, std::uint64_t deadline) {
     while (s.count == 0) {
         if (the_scheduler.now >= deadline) return ETIMEDOUT;
-        if (!the_scheduler.wait(t, &s, deadline) && s.count == 0) return ETIMEDOUT;
+        const bool in_time = the_scheduler.wait(t, &s, deadline);
+        if (s.count != 0 && !t.interrupted) break;
+        if (!in_time) return ETIMEDOUT;
+        if (t.signalled == handled::ends || (t.signalled == handled::restarts && deadline != forever)) return EINTR;
     }
     --s.count;
     weak_memory::acquire(t.sees, s.released);
@@ -46,8 +49,16 @@ int down_at(sem_t* p, std::uint64_t deadline, const char* what, int error, std::
         if (here) result = down(here.me(), the_shadow.lock_at(p), deadline);
     }
     if (result == 0) return 0;
-    errno = error;
+    errno = result == EINTR ? EINTR : error;
     return -1;
+}
+
+// Its state goes once all that were released have left it, as in the library.
+void ends(const call& here, pthread_barrier_t* b) {
+    if (!here) return;
+    lock_state& s = the_shadow.lock_at(b);
+    while (s.inside != 0) the_scheduler.wait(here.me(), &s, forever);
+    the_shadow.forget_lock(b);
 }
 
 }  // namespace
@@ -60,7 +71,9 @@ int pthread_cond_init(pthread_cond_t* c, const pthread_condattr_t*) {
 }
 int pthread_cond_destroy(pthread_cond_t*) { return 0; }
 int pthread_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) { return wait(c, m, forever, CALLER); }
-int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* t) { return wait(c, m, until(t), CALLER); }
+int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* t) {
+    return wait(c, m, until(t), CALLER);
+}
 int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t, const timespec* t) {
     return wait(c, m, until(t), CALLER);
 }
@@ -100,17 +113,23 @@ int sem_post(sem_t* p) {
 int sem_wait(sem_t* p) { return down_at(p, forever, "sem_wait", 0, CALLER); }
 int sem_trywait(sem_t* p) { return down_at(p, 0, "sem_trywait", EAGAIN, CALLER); }
 int sem_timedwait(sem_t* p, const timespec* t) { return down_at(p, until(t), "sem_timedwait", ETIMEDOUT, CALLER); }
-int sem_clockwait(sem_t* p, clockid_t, const timespec* t) { return down_at(p, until(t), "sem_timedwait", ETIMEDOUT, CALLER); }
+int sem_clockwait(sem_t* p, clockid_t, const timespec* t) {
+    return down_at(p, until(t), "sem_timedwait", ETIMEDOUT, CALLER);
+}
 
 // A barrier's own bytes hold how many it is for.
 int pthread_barrier_init(pthread_barrier_t* b, const pthread_barrierattr_t*, unsigned count) {
     if (count == 0) return EINVAL;
-    *reinterpret_cast<unsigned*>(b) = count;
     const call here("barrier begins", CALLER, b);
-    if (here) the_shadow.forget_lock(b);
+    ends(here, b);
+    *reinterpret_cast<unsigned*>(b) = count;
     return 0;
 }
-int pthread_barrier_destroy(pthread_barrier_t*) { return 0; }
+int pthread_barrier_destroy(pthread_barrier_t* b) {
+    const call here("barrier ends", CALLER, b);
+    ends(here, b);
+    return 0;
+}
 int pthread_barrier_wait(pthread_barrier_t* b) {
     const call here("barrier", CALLER, b);
     if (!here) return 0;
@@ -118,13 +137,16 @@ int pthread_barrier_wait(pthread_barrier_t* b) {
     the_scheduler.changed(here.me());
     weak_memory::release(here.sees(), s.released);
     const bool last = ++s.count == *reinterpret_cast<unsigned*>(b);
+    const std::uint32_t round = s.rounds;
+    ++s.inside;
     if (last) {
         s.count = 0;
+        ++s.rounds;
         the_scheduler.wake_all(&s);
-    } else {
-        the_scheduler.wait(here.me(), &s, forever);
     }
+    while (s.rounds == round) the_scheduler.wait(here.me(), &s, forever);
     weak_memory::acquire(here.sees(), s.released);
+    if (--s.inside == 0) the_scheduler.wake_all(&s);
     return last ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }
 }

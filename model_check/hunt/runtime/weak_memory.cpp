@@ -6,12 +6,13 @@
 namespace apiary::hunt {
 
 bool acquires(int order) {
-    return order == __ATOMIC_ACQUIRE || order == __ATOMIC_CONSUME || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST;
+    return order == __ATOMIC_ACQUIRE || order == __ATOMIC_CONSUME || order == __ATOMIC_ACQ_REL ||
+           order == __ATOMIC_SEQ_CST;
 }
 bool releases(int order) { return order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST; }
 
-// The newest seq_cst fence that happens before the thread's next operation. Of one that is forgotten, the oldest that is kept: it
-// forbids more.
+// The newest seq_cst fence that happens before the thread's next operation. If that one is forgotten, this answers the
+// oldest that is kept, which forbids more.
 const weak_memory::fence_record* weak_memory::fence_before(const view& v) const {
     std::uint32_t number = v.happened.fence();
     if (number == 0) return nullptr;

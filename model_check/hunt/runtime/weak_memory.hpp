@@ -1,16 +1,17 @@
 // weak_memory: which stores a load may read, and where in the modification order a store may go, by RC11's axioms.
 //
-// The model says what is allowed, the caller chooses, the model carries it out. An execution grows one operation at a time, in an
-// order that contains program order and reads-from, which RC11's executions all have. What a choice may turn against that order is
-// modification order and reads-before (from-read). So the bounds below ask of each store that would come later in modification
-// order whether the operation may come before it:
+// The model says what is allowed, the caller chooses, the model carries it out. An execution grows one operation at a
+// time, in an order that contains program order and reads-from, which RC11's executions all have. What a choice may
+// turn against that order is modification order and reads-before (from-read). So the bounds below ask of each store
+// that would come later in modification order whether the operation may come before it:
 //
 //   coherence   no: the store, or a load that read it, happens before the operation;
-//   psc         no: the operation is seq_cst, or a seq_cst fence happens before it, and the store, or where there are fences at
-//               both ends a load that read it, is seq_cst or happens before a seq_cst fence, which ran earlier.
+//   psc         no: the operation is seq_cst, or a seq_cst fence happens before it, and the store, or where there are
+//               fences at both ends a load that read it, is seq_cst or happens before a seq_cst fence, which ran
+//               earlier.
 //
-// The last keeps every edge of psc in the order of execution, so psc has no cycle. RC11 allows some executions in which psc goes
-// against reads-from and program order; those are not shown (README.md names them).
+// The last keeps every edge of psc in the order of execution, so psc has no cycle. RC11 allows some executions in which
+// psc goes against reads-from and program order; those are not shown (README.md names them).
 //
 // One thread calls. Checked by: litmus_test, against the sets of the explorer's oracle.
 #pragma once
@@ -59,7 +60,9 @@ public:
     std::size_t oldest(const view& v, const location& l, int order) const;
     // The first place at which a store may go; the last is l.order.size(). Where is_tied is true none may.
     std::size_t first_place(const view& v, const location& l, int order) const { return oldest(v, l, order) + 1; }
-    static bool is_tied(const location& l, std::size_t place) { return place < l.order.size() && l.order[place].follows; }
+    static bool is_tied(const location& l, std::size_t place) {
+        return place < l.order.size() && l.order[place].follows;
+    }
 
     wide_value read(view& v, location& l, std::size_t which, int order);
     void write(view& v, location& l, std::size_t place, wide_value value, int order);

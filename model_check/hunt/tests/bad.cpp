@@ -1,6 +1,10 @@
-// bad NAME [N]: programs that ask for what a hunt cannot give, or for much of it. bad_input_test.py says what is answered.
+// bad NAME [N]: programs that ask for what a hunt cannot give, or for much of it. bad_input_test.py says what is
+// answered.
+#include <immintrin.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -31,6 +35,22 @@ int network() {
     nobody.sin_port = htons(9);
     return connect(s, reinterpret_cast<sockaddr*>(&nobody), sizeof nobody);
 }
+int signals(bool from_the_clock, bool by_syscall, bool queued) {
+    if (from_the_clock) alarm(1);
+    std::thread other([] { std::this_thread::sleep_for(std::chrono::seconds(1)); });
+    siginfo_t information{};
+    const long result = queued       ? syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGUSR1, &information)
+                        : by_syscall ? syscall(SYS_kill, getpid(), SIGUSR1)
+                                     : kill(getpid(), SIGUSR1);
+    other.join();
+    return static_cast<int>(result);
+}
+int fences_by_itself() {
+    counted.store(1, std::memory_order_relaxed);
+    _mm_mfence();
+    asm volatile("lock; addl $0, (%%rsp)" ::: "memory");
+    return counted.load(std::memory_order_relaxed) - 1;
+}
 int hours() {
     const auto begin = std::chrono::steady_clock::now();
     std::this_thread::sleep_for(std::chrono::hours(5));
@@ -45,6 +65,8 @@ int main(int argc, char** argv) {
     if (is("threads")) return threads(argc > 2 ? std::atoi(argv[2]) : 1000);
     if (is("terminal")) return terminal();
     if (is("network")) return network();
+    if (is("signal") || is("alarm") || is("kill") || is("queue")) return signals(is("alarm"), is("kill"), is("queue"));
+    if (is("fences")) return fences_by_itself();
     if (is("hours")) return hours();
     return 2;
 }

@@ -66,6 +66,18 @@ class BadInput(unittest.TestCase):
         self.assertEqual(code, 3, said)
         self.assertIn("not supported: connect", said)
 
+    def test_assembly_and_fences_by_intrinsics(self) -> None:
+        code, said = hunt("hunted_bad", "fences")
+        self.assertEqual(code, 0, said)
+        self.assertRegex(said, r"not seen are assembly and fences by intrinsics.*: bad\.cpp:\d+ \(mfence\), bad\.cpp:\d+ \(lock addl \$0x0,\(%rsp\)\)\n")
+
+    def test_signals_that_come_at_no_step_of_the_run(self) -> None:
+        process = "kill of the process itself, with several threads"
+        for name, what in (("signal", process), ("kill", process), ("queue", "sigqueue, by syscall"), ("alarm", "alarm")):
+            code, said = hunt("hunted_bad", name)
+            self.assertEqual(code, 3, said)
+            self.assertIn(f"not supported: {what}", said)
+
     def test_many_threads(self) -> None:
         code, said = hunt("hunted_bad", "threads", THREADS, options=("--runs", "1"))
         self.assertEqual(code, 0, said)

@@ -16,6 +16,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "scripts"))
+from apiary_cli.verify.hunted_mutants import places_of  # noqa: E402
+
 FOLDER = Path(".")
 SILENT_SEEDS = 30
 
@@ -70,6 +73,10 @@ WRONG = {
     "uncaught": ("Aborted", "neither", 1, "std::runtime_error"),
     "needs_an_odd_time": ("Aborted", "an odd time", 3000, "in_time"),
     "unlocks_what_another_has": ("misuse", "neither", 1, "does not own it"),
+    "signal_between_two_stores": ("Aborted", "neither", 300, "ordered.load"),
+    "counts_signals": ("Aborted", "neither", 300, "delivered.load"),
+    "an_ignored_signal": ("race", "neither", 300, "data race"),
+    "a_blocked_signal": ("race", "neither", 300, "data race"),
     "cancels": ("refused", "neither", 1, "not supported: pthread_cancel"),
     "forks_and_starts_a_thread": ("refused", "neither", 1, "not supported: a thread in a child that the program forked"),
     "mixes_sizes": ("refused", "neither", 1, "atomics of different sizes"),
@@ -95,6 +102,19 @@ class Wrong(unittest.TestCase):
                 again = hunt(["hunted_small", name], 777, first=seen["seed"], length=seen["length"], replay=1)
                 self.assertEqual({key: again.get(key) for key in ("kind", "steps", "hash", "rows")},
                                  {key: seen[key] for key in ("kind", "steps", "hash", "rows")})
+
+    def test_a_block_that_is_forgotten_is_found_where_it_was_asked_for(self) -> None:
+        seen = hunt(["hunted_small", "forgets_a_block"], runs=300, seconds=60, leaks=1)
+        self.assertEqual((seen.get("kind"), seen.get("needs"), seen["exit"]), ("leak", "neither", 1), seen)
+        self.assertRegex(seen["text"], r"1 block of 4 bytes in all that nothing points to at the end\n +one of 4 bytes, allocated\n +at 0x")
+        again = hunt(["hunted_small", "forgets_a_block"], first=seen["seed"], length=seen["length"], replay=1, leaks=1)
+        self.assertEqual((again["kind"], again["hash"]), ("leak", seen["hash"]))
+        self.assertEqual(hunt(["hunted_small", "forgets_a_block"], runs=300, seconds=60)["exit"], 0)
+
+    def test_of_blocks_beside_mappings_that_of_the_one_that_is_gone_is_found(self) -> None:
+        seen = hunt(["hunted_small", "forgets_a_block_beside_a_mapping"], runs=3, seconds=60, leaks=1)
+        self.assertEqual((seen.get("kind"), seen["exit"]), ("leak", 1), seen)
+        self.assertIn("1 block of 5 bytes in all", seen["text"])
 
     def test_what_is_told_has_the_fewest_switches_and_stale_reads(self) -> None:
         seen = hunt(["hunted_small", "lost_wake_amid_others"], runs=1000, seconds=60, strategy="random,weak")
@@ -179,13 +199,39 @@ class Strategies(unittest.TestCase):
         self.assertGreater(seen["reach"]["used again"], 0)
 
 
+class Mutants(unittest.TestCase):
+    def test_an_operation_has_the_weaker_order_that_it_is_given(self) -> None:
+        program = FOLDER / "hunted_small"
+        lines = [number for number, line in enumerate(Path(__file__).with_name("right.cpp").read_text().splitlines(), 1)
+                 if "mine.store(1, Order);" in line]
+        self.assertEqual(len(lines), 1)
+        places = places_of(program, "model_check/hunt/tests/")["model_check/hunt/tests/right.cpp", lines[0], "store"]
+        self.assertGreaterEqual(len(places), 1)
+        weaker = ",".join(f"{place:x}.3" for place in places)
+        seen = hunt(["hunted_small", "dekker_seq_cst"], runs=300, seconds=60, least=0, mutant=weaker)
+        self.assertEqual((seen.get("kind"), seen["exit"]), ("Aborted", 1), seen)
+        fences = [number for (_, number, operation) in places_of(program, "model_check/hunt/tests/") if operation == "fence"]
+        self.assertGreaterEqual(len(fences), 1)
+
+    def test_what_is_no_mutant_is_refused(self) -> None:
+        many = ",".join(f"{place:x}.0" for place in range(1, 4098))
+        for words, said in (("", "no such mutant"), ("x", "no such mutant"), ("4012af", "no such mutant"), ("4012af.9", "no such mutant"),
+                            ("4012af.0x", "no such mutant"), ("4012af.0+2", "no such mutant"), (many, "more than 4096 places"),
+                            ("12.0,1.0,12.2", "a place that stands there twice")):
+            with self.subTest(words=words[:60]):
+                seen = hunt(["hunted_small", "mixed"], mutant=words)
+                self.assertEqual(seen["exit"], 2)
+                self.assertIn(said, seen["said"])
+        self.assertEqual(hunt(["hunted_small", "mixed"], mutant=many.rpartition(",")[0], runs=1)["exit"], 0)
+
+
 class Right(unittest.TestCase):
     def test_each_is_silent(self) -> None:
         names = subprocess.run([FOLDER / "hunted_small"], capture_output=True, text=True).stdout.split()
         self.assertGreater(len(names), 10)
         for name in names:
             with self.subTest(program=name):
-                seen = hunt(["hunted_small", name], runs=SILENT_SEEDS, seconds=120)
+                seen = hunt(["hunted_small", name], runs=SILENT_SEEDS, seconds=120, leaks=1)
                 self.assertEqual((seen["exit"], seen["summary"][0], seen["summary"][4]), (0, str(SILENT_SEEDS), "0"), seen)
 
     def test_by_itself_a_program_runs_once(self) -> None:

@@ -1,8 +1,8 @@
 // litmus_test: the hunt's memory model against the sets of the explorer's oracle.
 //
-// Each program of litmus/explorer_table.inc, and random ones, is run by itself: random steps, and a random choice among what
-// weak_memory allows. Whatever is shown must be in the set; a program stops at its complete set. What is not shown within the
-// runs must be in `unshown` below, by name, and what is there must not be shown.
+// Each program of litmus/explorer_table.inc, and random ones, is run by itself: random steps, and a random choice among
+// what weak_memory allows. Whatever is shown must be in the set; a program stops at its complete set. What is not shown
+// within the runs must be in `unshown` below, by name, and what is there must not be shown.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -97,9 +97,11 @@ private:
             }
             case op::cas: {
                 std::vector<std::size_t> from;
-                const std::size_t success = memory_.oldest(v, l, i.order), failure = memory_.oldest(v, l, i.failure_order);
+                const std::size_t success = memory_.oldest(v, l, i.order),
+                                  failure = memory_.oldest(v, l, i.failure_order);
                 for (std::size_t at = std::min(success, failure); at < l.order.size(); ++at)
-                    if (l.order[at].value == i.expected ? at >= success && !weak_memory::is_tied(l, at + 1) : at >= failure)
+                    if (l.order[at].value == i.expected ? at >= success && !weak_memory::is_tied(l, at + 1)
+                                                        : at >= failure)
                         from.push_back(at);
                 const std::size_t which = from[below(from.size())];
                 saw(t, l.order[which].value == i.expected ? memory_.change(v, l, which, i.value, i.order)
@@ -136,7 +138,8 @@ answer search(const oracle::program& p, const std::set<std::string>& allowed, st
         std::string text = execution(p).outcome();
         (allowed.contains(text) ? shown : a.wrong).insert(std::move(text));
     }
-    std::set_difference(allowed.begin(), allowed.end(), shown.begin(), shown.end(), std::inserter(a.absent, a.absent.begin()));
+    std::set_difference(allowed.begin(), allowed.end(), shown.begin(), shown.end(),
+                        std::inserter(a.absent, a.absent.begin()));
     return a;
 }
 
@@ -181,15 +184,17 @@ int main(int argc, char** argv) {
         for (const auto& [text, graphs] : oracle::enumerate(p).outcomes) allowed.insert(text);
         const answer a = search(p, allowed, most);
         expect(a.wrong.empty(), oracle::print(p), "shown, and RC11 forbids it", joined(a.wrong));
-        if (argc > 3 && !a.absent.empty()) std::printf("%s: not shown: %s\n", oracle::print(p).c_str(), joined(a.absent).c_str());
+        if (argc > 3 && !a.absent.empty())
+            std::printf("%s: not shown: %s\n", oracle::print(p).c_str(), joined(a.absent).c_str());
         complete += a.absent.empty() ? 1u : 0u;
         absent += a.absent.size();
         outcomes += allowed.size();
     }
-    std::printf("%llu programs of the table, complete within %llu runs; of %u random "
-                "ones %llu complete, %llu of %llu outcomes not shown within %llu runs\n",
-                static_cast<unsigned long long>(programs), static_cast<unsigned long long>(longest), random, static_cast<unsigned long long>(complete),
-                static_cast<unsigned long long>(absent), static_cast<unsigned long long>(outcomes),
-                static_cast<unsigned long long>(most));
+    std::printf(
+        "%llu programs of the table, complete within %llu runs; of %u random "
+        "ones %llu complete, %llu of %llu outcomes not shown within %llu runs\n",
+        static_cast<unsigned long long>(programs), static_cast<unsigned long long>(longest), random,
+        static_cast<unsigned long long>(complete), static_cast<unsigned long long>(absent),
+        static_cast<unsigned long long>(outcomes), static_cast<unsigned long long>(most));
     return failures == 0 ? 0 : 1;
 }

@@ -1,9 +1,17 @@
-// Programs in which nothing is wrong: a hunt says nothing of any of them. Each of the first ones was a false alarm once.
+// Programs in which nothing is wrong: a hunt says nothing of any of them. Each of the first ones was a false alarm
+// once.
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <semaphore.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -385,13 +393,370 @@ void forks() {
     if (child == 0) {
         std::lock_guard l(m);
         epoll_event e{};
-        if (epoll_wait(epoll_create1(0), &e, 1, 0) != 0 || poll(nullptr, 0, 1) != 0) _exit(9);  // nothing comes, and it says so
+        // Nothing comes, and it says so.
+        if (epoll_wait(epoll_create1(0), &e, 1, 0) != 0 || poll(nullptr, 0, 1) != 0) _exit(9);
         _exit(write(ends[1], "x", 1) == 1 ? 7 : 8);
     }
     char c = 0;
     int status = 0;
     assert(read(ends[0], &c, 1) == 1 && c == 'x');
     assert(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+// What is written before a byte is seen after the select that tells of it; one that nothing comes to ends at its time.
+void selects() {
+    int ends[2], data = 0;
+    [[maybe_unused]] const int made = pipe(ends);
+    assert(made == 0);
+    std::jthread writer([&] {
+        data = 1;
+        [[maybe_unused]] const ssize_t put = write(ends[1], "x", 1);
+    });
+    fd_set some;
+    FD_ZERO(&some);
+    FD_SET(ends[0], &some);
+    [[maybe_unused]] const int ready = select(ends[0] + 1, &some, nullptr, nullptr, nullptr);
+    assert(ready == 1 && FD_ISSET(ends[0], &some) && data == 1);
+    char c = 0;
+    [[maybe_unused]] const ssize_t got = read(ends[0], &c, 1);
+    timeval hour{3600, 0};
+    const auto begin = std::chrono::steady_clock::now();
+    [[maybe_unused]] const int none = select(ends[0] + 1, &some, nullptr, nullptr, &hour);
+    assert(none == 0 && !FD_ISSET(ends[0], &some) && std::chrono::steady_clock::now() - begin >= 1h);
+    assert(hour.tv_sec == 0 && hour.tv_usec == 0);  // what is left of it
+    [[maybe_unused]] const int wrong = select(-1, nullptr, nullptr, nullptr, nullptr);
+    assert(wrong == -1 && errno == EINVAL);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+// Nothing is there yet, and nobody waits for it: a flag of the call says so, not the socket's own.
+void asks_without_waiting() {
+    int ends[2];
+    [[maybe_unused]] const int made = socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+    char c = 0;
+    [[maybe_unused]] const ssize_t got = recv(ends[0], &c, 1, MSG_DONTWAIT);
+    assert(made == 0 && got == -1 && errno == EAGAIN);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+// It is no leak.
+std::atomic<std::uintptr_t> tagged{0};
+void tags_a_pointer() {
+    std::jthread a([] { tagged = reinterpret_cast<std::uintptr_t>(new int(1)) | std::uintptr_t{1} << 48 | 1; });
+}
+
+// Nor is a block whose only pointer stands in memory that the program mapped; and new memory at an old address is new.
+int** mapped_once = nullptr;
+void maps_memory() {
+    constexpr std::size_t bytes = 1 << 20;
+    const auto get = [] {
+        return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    };
+    std::atomic<bool> gone{false};
+    std::thread a([&] {
+        auto* const words = static_cast<int*>(get());
+        words[7] = 1;
+        munmap(words, bytes);
+        gone.store(true, relaxed);
+    });
+    std::thread b([&] {
+        while (!gone.load(relaxed)) std::this_thread::yield();
+        auto* const words = static_cast<int**>(get());
+        words[3] = new int(1);
+        words[4] = nullptr;
+        mapped_once = words;
+    });
+    a.join();
+    b.join();
+}
+
+// A handler runs in the thread that the signal is sent to, after what its sender did; a wait ends for it, or goes on.
+int sent = 0;
+std::atomic<int> taken{0};
+pthread_t taker;
+template <bool Restarts>
+void handles() {
+    struct sigaction how {};
+    how.sa_flags = Restarts ? SA_RESTART : 0;
+    how.sa_handler = [](int) {
+        assert(sent == 1 && pthread_equal(pthread_self(), taker));
+        taken.fetch_add(1);
+    };
+    sent = 0;
+    taken = 0;
+    sigaction(SIGUSR1, &how, nullptr);
+}
+// One signal may come before the wait, so they are sent until it is over.
+template <class F>
+void signals_one_that(F waits) {
+    std::atomic<bool> over{false};
+    std::thread a([&] {
+        waits();
+        over.store(true);
+    });
+    taker = a.native_handle();
+    sent = 1;
+    while (!over.load()) {
+        [[maybe_unused]] const int done = pthread_kill(taker, SIGUSR1);
+        assert(done == 0);  // after its end, too: it is not joined
+        std::this_thread::yield();
+    }
+    a.join();
+    assert(taken > 0);
+}
+void ended([[maybe_unused]] long result) { assert(result == -1 && errno == EINTR); }
+void a_signal_ends_waits() {
+    sem_t none;
+    sem_init(&none, 0, 0);
+    int ends[2];
+    [[maybe_unused]] const int made = pipe(ends);
+    pollfd one{ends[0], POLLIN, 0};
+    char c = 0;
+    handles<false>();
+    signals_one_that([&] { ended(sem_wait(&none)); });
+    handles<false>();
+    signals_one_that([&] { ended(read(ends[0], &c, 1)); });
+    handles<true>();
+    signals_one_that([&] { ended(poll(&one, 1, -1)); });
+    handles<true>();
+    signals_one_that([] {
+        timespec hour{3600, 0};
+        ended(nanosleep(&hour, &hour));
+        assert(hour.tv_sec >= 3590);
+    });
+    close(ends[0]);
+    close(ends[1]);
+}
+// Blocked but while ppoll waits, one signal is enough.
+void a_signal_that_ppoll_lets_through_ends_it() {
+    handles<true>();
+    std::atomic<bool> blocks{false};
+    std::thread a([&] {
+        sigset_t mine, old;
+        sigemptyset(&mine);
+        sigaddset(&mine, SIGUSR1);
+        pthread_sigmask(SIG_BLOCK, &mine, &old);
+        blocks.store(true);
+        std::this_thread::yield();  // it may come before ppoll does
+        ended(ppoll(nullptr, 0, nullptr, &old));
+    });
+    taker = a.native_handle();
+    sent = 1;
+    while (!blocks.load()) std::this_thread::yield();
+    pthread_kill(taker, SIGUSR1);
+    a.join();
+    assert(taken == 1);
+}
+void a_signal_is_taken_amid_a_wait_that_goes_on() {
+    handles<true>();
+    sem_t posted;
+    sem_init(&posted, 0, 0);
+    std::mutex mutex;
+    std::unique_lock held(mutex);
+    std::thread a([&] {
+        [[maybe_unused]] const int got = sem_wait(&posted);
+        assert(got == 0);
+        mutex.lock();
+        mutex.unlock();
+    });
+    taker = a.native_handle();
+    sent = 1;
+    [[maybe_unused]] const int done = tgkill(getpid(), static_cast<pid_t>(getpid() + 1000), SIGUSR1);
+    assert(done == -1 && errno == ESRCH);
+    pthread_kill(a.native_handle(), SIGUSR1);
+    while (taken.load() == 0) std::this_thread::yield();
+    pthread_kill(a.native_handle(), SIGURG);  // ignored: no wait ends for it
+    sem_post(&posted);
+    held.unlock();
+    a.join();
+}
+
+// A pipe whose other end is gone is no exception: it is poll that tells of it, and select waits until its time.
+void select_of_exceptions_waits_until_its_time() {
+    int ends[2];
+    [[maybe_unused]] const int made = pipe(ends);
+    close(ends[1]);
+    fd_set some;
+    FD_ZERO(&some);
+    FD_SET(ends[0], &some);
+    timeval hour{3600, 0};
+    const auto begin = std::chrono::steady_clock::now();
+    [[maybe_unused]] const int none = select(ends[0] + 1, nullptr, nullptr, &some, &hour);
+    assert(none == 0 && !FD_ISSET(ends[0], &some) && std::chrono::steady_clock::now() - begin >= 1h);
+    close(ends[0]);
+}
+
+std::atomic<int> signals_seen{0};
+void a_thread_signals_itself() {
+    struct sigaction how {};
+    how.sa_handler = [](int) { ++signals_seen; };
+    sigaction(SIGUSR1, &how, nullptr);
+    std::jthread a([] {
+        raise(SIGUSR1);
+        pthread_kill(pthread_self(), SIGUSR1);
+    });
+    [[maybe_unused]] const int there = pthread_kill(a.native_handle(), 0);
+    assert(there == 0);
+    a.join();
+    assert(signals_seen == 2);
+}
+
+// It waits until they have left, so that its memory may be another's.
+void destroys_a_barrier_that_others_leave() {
+    pthread_barrier_t both;
+    pthread_barrier_init(&both, nullptr, 2);
+    std::jthread a([&] { pthread_barrier_wait(&both); });
+    pthread_barrier_wait(&both);
+    pthread_barrier_destroy(&both);
+    std::mutex m;
+    const std::lock_guard l(m);
+    a.join();
+}
+void a_mutex_where_a_barrier_was() {
+    alignas(16) unsigned char room[sizeof(std::mutex) + sizeof(pthread_barrier_t)];
+    auto* const both = new (room) pthread_barrier_t;
+    pthread_barrier_init(both, nullptr, 2);
+    std::thread a([&] { pthread_barrier_wait(both); });
+    pthread_barrier_wait(both);
+    a.join();
+    auto* const m = new (room) std::mutex;
+    const std::lock_guard l(*m);
+}
+
+// The time of a handler's own wait is not that of the wait that it interrupts.
+void a_handler_waits_amid_a_wait() {
+    handles<false>();
+    struct sigaction how {};
+    how.sa_handler = [](int) {
+        const timespec little{0, 1000};
+        nanosleep(&little, nullptr);
+        taken.fetch_add(1);
+    };
+    sigaction(SIGUSR1, &how, nullptr);
+    sem_t none;
+    sem_init(&none, 0, 0);
+    std::thread a([&] {
+        timespec end{};
+        clock_gettime(CLOCK_REALTIME, &end);
+        end.tv_sec += 3600;
+        [[maybe_unused]] const int got = sem_timedwait(&none, &end);
+        assert(got == 0 || errno == EINTR);
+    });
+    for (int i = 0; i < 3; ++i) {
+        pthread_kill(a.native_handle(), SIGUSR1);
+        std::this_thread::sleep_for(1ms);
+    }
+    sem_post(&none);
+    a.join();
+}
+// A signal that comes after the wake-up takes nothing from it.
+void a_signal_after_the_wake_up() {
+    handles<false>();
+    unsigned word = 0;
+    std::thread a([&] {
+        while (syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0) != 0) assert(errno == EINTR);
+    });
+    taker = a.native_handle();
+    sent = 1;
+    while (syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0) != 1) std::this_thread::yield();
+    pthread_kill(taker, SIGUSR1);
+    a.join();
+}
+// The kernel's own call, and what its sender did before is seen by a handler that runs only once it may.
+void a_signal_that_was_blocked_is_taken_later() {
+    handles<false>();
+    std::atomic<bool> blocks{false}, was_sent{false};
+    std::atomic<pid_t> id{0};
+    std::thread a([&] {
+        sigset_t mine, old;
+        sigemptyset(&mine);
+        sigaddset(&mine, SIGUSR1);
+        pthread_sigmask(SIG_BLOCK, &mine, &old);
+        id.store(gettid(), relaxed);
+        blocks.store(true);
+        while (!was_sent.load(relaxed)) std::this_thread::yield();
+        assert(taken.load(relaxed) == 0);
+        pthread_sigmask(SIG_SETMASK, &old, nullptr);
+        assert(taken.load(relaxed) == 1);
+    });
+    taker = a.native_handle();
+    while (!blocks.load()) std::this_thread::yield();
+    sent = 1;
+    [[maybe_unused]] const long done = syscall(SYS_tkill, id.load(relaxed), SIGUSR1);
+    assert(done == 0);
+    was_sent.store(true, relaxed);
+    a.join();
+}
+
+// Its end is an operation, too.
+void a_signal_comes_before_the_end() {
+    handles<false>();
+    std::atomic<bool> was_sent{false};
+    std::thread a([&] {
+        while (!was_sent.load()) std::this_thread::yield();
+    });
+    taker = a.native_handle();
+    sent = 1;
+    pthread_kill(taker, SIGUSR1);
+    was_sent.store(true);
+    a.join();
+    assert(taken == 1);
+}
+
+// A pointer counts in pages that can only be read, and in a mapping that was moved.
+void moves_and_protects_memory() {
+    constexpr std::size_t bytes = 1 << 16;
+    std::jthread a([] {
+        const auto get = [] { return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); };
+        auto** const only_read = static_cast<int**>(get());
+        *only_read = new int(1);
+        mprotect(only_read, bytes, PROT_READ);
+        auto** const moves = static_cast<int**>(get());
+        *moves = new int(2);
+        [[maybe_unused]] void* const moved = mremap(moves, bytes, bytes << 10, MREMAP_MAYMOVE);
+        assert(moved != MAP_FAILED && **static_cast<int**>(moved) == 2);
+        auto** const shrinks = static_cast<int**>(get());
+        *shrinks = new int(3);
+        [[maybe_unused]] void* const same = mremap(shrinks, bytes, bytes / 2, 0);
+        assert(same == shrinks);
+    });
+}
+
+// Nor is it, where the other end goes while select waits.
+void select_of_exceptions_waits_though_the_other_end_goes() {
+    int ends[2];
+    [[maybe_unused]] const int made = pipe(ends);
+    std::jthread a([&] { close(ends[1]); });
+    fd_set some;
+    FD_ZERO(&some);
+    FD_SET(ends[0], &some);
+    timeval hour{3600, 0};
+    const auto begin = std::chrono::steady_clock::now();
+    [[maybe_unused]] const int none = select(ends[0] + 1, nullptr, nullptr, &some, &hour);
+    assert(none == 0 && !FD_ISSET(ends[0], &some) && std::chrono::steady_clock::now() - begin >= 1h);
+    close(ends[0]);
+}
+
+// One byte, and two that wait for it.
+void two_read_one_pipe() {
+    int ends[2];
+    [[maybe_unused]] const int made = pipe(ends);
+    const auto reads = [&] {
+        char c = 0;
+        [[maybe_unused]] const ssize_t got = read(ends[0], &c, 1);
+        assert(got == 1);
+    };
+    std::jthread a(reads), b(reads);
+    for (int i = 0; i < 2; ++i) {
+        [[maybe_unused]] const ssize_t put = write(ends[1], "x", 1);
+        std::this_thread::sleep_for(1ms);
+    }
+    a.join();
+    b.join();
     close(ends[0]);
     close(ends[1]);
 }
@@ -421,5 +786,23 @@ const small_program right_programs[] = {
     {"timers_and_pipes", timers_and_pipes},
     {"hundred_threads", hundred_threads},
     {"forks", forks},
+    {"selects", selects},
+    {"asks_without_waiting", asks_without_waiting},
+    {"tags_a_pointer", tags_a_pointer},
+    {"a_thread_signals_itself", a_thread_signals_itself},
+    {"a_signal_ends_waits", a_signal_ends_waits},
+    {"a_signal_that_ppoll_lets_through_ends_it", a_signal_that_ppoll_lets_through_ends_it},
+    {"a_signal_is_taken_amid_a_wait_that_goes_on", a_signal_is_taken_amid_a_wait_that_goes_on},
+    {"maps_memory", maps_memory},
+    {"select_of_exceptions_waits_until_its_time", select_of_exceptions_waits_until_its_time},
+    {"destroys_a_barrier_that_others_leave", destroys_a_barrier_that_others_leave},
+    {"a_mutex_where_a_barrier_was", a_mutex_where_a_barrier_was},
+    {"a_handler_waits_amid_a_wait", a_handler_waits_amid_a_wait},
+    {"a_signal_after_the_wake_up", a_signal_after_the_wake_up},
+    {"a_signal_that_was_blocked_is_taken_later", a_signal_that_was_blocked_is_taken_later},
+    {"a_signal_comes_before_the_end", a_signal_comes_before_the_end},
+    {"moves_and_protects_memory", moves_and_protects_memory},
+    {"select_of_exceptions_waits_though_the_other_end_goes", select_of_exceptions_waits_though_the_other_end_goes},
+    {"two_read_one_pipe", two_read_one_pipe},
     {nullptr, nullptr},
 };

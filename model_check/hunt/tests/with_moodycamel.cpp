@@ -1,4 +1,5 @@
-// moodycamel 1.0.3: a block that is used again gives a value twice, or one that nobody put in. With blocks of 32 it is seldom reached.
+// moodycamel 1.0.3: a block that is used again gives a value twice, or one that nobody put in. With blocks of 32 it is
+// seldom reached.
 #include <concurrentqueue/concurrentqueue.h>
 
 #include <cstdlib>

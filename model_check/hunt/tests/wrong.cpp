@@ -1,5 +1,7 @@
 // Programs in which something is wrong. hunt_test.py says what a hunt must say of each.
 #include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +23,8 @@
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto relaxed = std::memory_order_relaxed, acquire = std::memory_order_acquire, release = std::memory_order_release;
+constexpr auto relaxed = std::memory_order_relaxed, acquire = std::memory_order_acquire,
+               release = std::memory_order_release;
 
 // libstdc++ 12 loses a wake-up.
 void semaphore() {
@@ -272,6 +275,20 @@ void leaves_a_child() {
     std::abort();
 }
 
+// The store forgets the block that the other thread has put there, unless that was taken before.
+void forgets_a_block() {
+    struct node {
+        int value;
+    };
+    static std::atomic<node*> shown{nullptr};
+    shown = new node{2};
+    std::jthread b([] { delete shown.exchange(nullptr); }), c([] { shown = new node{3}; });
+    b.join();
+    c.join();
+    delete shown.load();
+    shown = nullptr;
+}
+
 void mixes_sizes() {
     union {
         std::uint64_t whole = 0;
@@ -279,6 +296,72 @@ void mixes_sizes() {
     } u;
     __atomic_store_n(&u.whole, 1, __ATOMIC_RELAXED);
     std::jthread a([&] { __atomic_store_n(&u.half, 1, __ATOMIC_RELAXED); });
+}
+
+// What the handler finds between the two is what no thread would.
+std::atomic<int> ordered{0}, delivered{0};
+void signal_between_two_stores() {
+    struct sigaction how {};
+    how.sa_handler = [](int) { assert(ordered.load(relaxed) == delivered.load(relaxed)); };
+    sigaction(SIGUSR1, &how, nullptr);
+    std::thread a([] {
+        ordered.store(1, relaxed);
+        delivered.store(1, relaxed);
+    });
+    pthread_kill(a.native_handle(), SIGUSR1);
+    a.join();
+}
+
+// Two that come before the handler runs are one.
+void counts_signals() {
+    struct sigaction how {};
+    how.sa_handler = [](int) { delivered.fetch_add(1); };
+    sigaction(SIGUSR1, &how, nullptr);
+    std::thread a([] {
+        while (ordered.load() == 0) std::this_thread::yield();
+    });
+    for (int i = 0; i < 2; ++i) pthread_kill(a.native_handle(), SIGUSR1);
+    ordered.store(1);
+    a.join();
+    assert(delivered.load() != 1);
+}
+
+// The sender's store is no word for a thread that ignores the signal, nor for one that blocks it.
+template <bool Blocks>
+void a_signal_that_no_handler_took() {
+    static int data = 0;
+    static std::atomic<bool> is_set{false}, was_sent{false};
+    if (!Blocks) signal(SIGUSR1, SIG_IGN);
+    std::thread a([] {
+        sigset_t mine;
+        sigemptyset(&mine);
+        sigaddset(&mine, SIGUSR1);
+        if (Blocks) pthread_sigmask(SIG_BLOCK, &mine, nullptr);
+        is_set.store(true);
+        while (!was_sent.load(relaxed)) std::this_thread::yield();
+        std::this_thread::yield();  // the signal has come
+        if (data != 1) std::abort();
+    });
+    while (!is_set.load()) std::this_thread::yield();
+    data = 1;
+    pthread_kill(a.native_handle(), SIGUSR1);
+    was_sent.store(true, relaxed);
+    a.join();
+}
+
+// Of two blocks, the first is pointed to by a mapping, and the second was by one that is gone.
+void forgets_a_block_beside_a_mapping() {
+    std::thread a([] {
+        const auto get = [] {
+            return static_cast<char**>(
+                mmap(nullptr, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        };
+        char **const stays = get(), **const goes = get();
+        *stays = new char[3];
+        *goes = new char[5];
+        munmap(goes, 1 << 16);
+    });
+    a.join();
 }
 
 }  // namespace
@@ -305,8 +388,14 @@ const small_program wrong_programs[] = {
     {"uncaught", uncaught},
     {"needs_an_odd_time", needs_an_odd_time},
     {"unlocks_what_another_has", unlocks_what_another_has},
+    {"forgets_a_block", forgets_a_block},
     {"cancels", cancels},
     {"leaves_a_child", leaves_a_child},
     {"mixes_sizes", mixes_sizes},
+    {"signal_between_two_stores", signal_between_two_stores},
+    {"counts_signals", counts_signals},
+    {"an_ignored_signal", a_signal_that_no_handler_took<false>},
+    {"a_blocked_signal", a_signal_that_no_handler_took<true>},
+    {"forgets_a_block_beside_a_mapping", forgets_a_block_beside_a_mapping},
     {nullptr, nullptr},
 };

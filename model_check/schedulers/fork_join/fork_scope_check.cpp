@@ -236,7 +236,7 @@ APIARY_CHECK(reduce_against_thief);
 
 template <class Sync>
 struct loop_body_throws : scopes<Sync, 2, 1, 1> {
-    static constexpr const char* what = "the body of a loop throws at one of two indices, beside a thief";
+    static constexpr const char* what = "the body of a loop without options throws at one of two indices, beside a thief";
     static constexpr std::array must_reach{"scope.stolen", "loop.second_never_began"};
     void thread(unsigned i) {
         if (i == 1) return this->thief_looks();
@@ -248,8 +248,7 @@ struct loop_body_throws : scopes<Sync, 2, 1, 1> {
                                    bodies[n](v);
                                    if (n == 1) second_began = true;
                                    if (n == 0) throw std::runtime_error("body");
-                               },
-                               {.grain = 1});
+                               });
         } catch (const std::runtime_error&) {
             caught = true;
         }

@@ -1,12 +1,14 @@
 // A whole hive, from its constructor to its destructor: run(), a compute worker that it starts, the stop, the report;
-// attaches that meet the stop; and the end of a hive that never ran.
+// attaches that meet the stop, or a run that gets no thread; and the end of a hive that never ran.
 // Its threads are the check's (<apiary/model_check/modelled_threads.hpp>); its workers block in parkers, its tasks come
 // from the heap.
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include <apiary/model_check/modelled_threads.hpp>
@@ -110,8 +112,12 @@ struct hive_drops_what_posts {
         ~posts_at_its_end() {
             if (h == nullptr) return;
             Sync::reach("hive.refused_at_its_end");
+            const auto nothing = [] {};
+            std::array several{nothing, nothing};
             Sync::law(!h->post_micro([] {}) && !h->post_compute([] {}) && !h->attach_io_worker(),
                       "a hive that ends took a post or a worker in");
+            Sync::law(h->post_micro_batch(std::span(several)) == 0 && h->post_compute_batch(std::span(several)) == 0,
+                      "a hive that ends took a part of a batch in");
         }
         void operator()() const {}
     };
@@ -125,6 +131,56 @@ struct hive_drops_what_posts {
     }
 };
 APIARY_CHECK(hive_drops_what_posts);
+
+// A system that gives no thread.
+template <class Sync>
+struct without_threads : parts<Sync> {
+    struct threads {
+        template <class Body>
+        void start(Body, int = any_processor) {
+            throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+        }
+        void join() {}
+    };
+};
+
+template <class Sync>
+struct run_without_a_thread_meets_attach {
+    static constexpr const char* what =
+        "run() gets no thread while a worker is attached: it is run() that ends that worker too, or the attach is "
+        "refused";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"hive_whole.refused", "hive_whole.attached", "hive_whole.was_in_time"};
+    basic_hive<Sync, core_of<Sync, false>, heap_storage<Sync>, without_threads<Sync>> h{
+        hive_config{.compute_workers = 1, .parameters = small_parameters}};
+    bool posted = false;
+
+    void thread(unsigned i) {
+        bool threw = false;
+        try {
+            if (i == 0)
+                h.run();
+            else
+                attaches();
+        } catch (const std::system_error&) {
+            threw = true;
+        }
+        Sync::law(threw == (i == 0),
+                  "run() had a thread, or an attach was let in between a run's failure and its stop");
+    }
+    void attaches() {
+        const auto id = h.attach_io_worker();
+        Sync::reach(id ? "hive_whole.attached" : "hive_whole.refused");
+        if (!id) return;
+        posted = h.post_to_worker(*id, [] {});
+        if (posted) Sync::reach("hive_whole.was_in_time");
+    }
+    void after() {
+        const stop_report r = h.report();
+        Sync::law(r.run + r.discarded == (posted ? 1U : 0U), "a task is with a worker that nobody ended");
+    }
+};
+APIARY_CHECK(run_without_a_thread_meets_attach);
 
 }  // namespace
 }  // namespace hive_whole_check

@@ -2,6 +2,9 @@
 // shared_locks.cpp, kernel.cpp).
 #pragma once
 
+#include <dlfcn.h>
+#include <pthread.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -10,6 +13,12 @@
 #include <apiary/model_check/as_it_is/runtime.hpp>
 
 namespace apiary::model::as_it_is {
+
+// What stands behind: the library's.
+template <class Function>
+Function* library(const char* name) {
+    return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
 
 inline std::uintptr_t number(const volatile void* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
@@ -41,6 +50,18 @@ inline constexpr unsigned most_failed_tries = 50;
 inline bool holds(const explorer::object& o) {
     return runtime::engine().heap().objects[o.id].holder == 1 + runtime::engine().current_thread();
 }
+
+// As the C library's functions answer: 0, or errno's number (threads.cpp).
+int lock_mutex(pthread_mutex_t* m, void* pc);
+int try_lock_mutex(pthread_mutex_t* m, void* pc);
+int lock_mutex_until(pthread_mutex_t* m, const timespec* t, void* pc);
+int unlock_mutex(pthread_mutex_t* m, void* pc);
+int condition_wait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* until, void* pc);
+int notify(pthread_cond_t* c, bool all, void* pc);
+// Of those that were started, and the first.
+unsigned thread_named(pthread_t t, void* pc);
+int once_only(void* once, void (*initialise)(), void* pc);
+[[noreturn]] void refuse_outside(const char* what, void* pc);
 
 // Time: every clock is the thread's own.
 inline constexpr std::int64_t never = INT64_MAX;

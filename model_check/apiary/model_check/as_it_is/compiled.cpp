@@ -38,8 +38,11 @@ code_range own_instructions() {
     return found;
 }
 
-// "__tsan_atomic64_fetch_add" -> "fetch_add", "__tsan_read4" -> "plain"; nothing for functions that access nothing.
+// "__tsan_atomic64_fetch_add" -> "fetch_add", "__tsan_read4" -> "plain"; nothing for functions that access nothing. libstdc++'s
+// function behind std::atomic::wait is one of the program's own.
 std::string operation_called(std::string_view function) {
+    if (function == "pthread_cond_wait" || function == "sem_wait" || function.find("__atomic_wait_address") != function.npos)
+        return "wait";
     for (const std::string_view copy : {"memcpy", "memmove", "memset", "memcmp", "strlen"})
         if (function == copy) return "plain";
     constexpr std::string_view entry = "__tsan_atomic", any = "__tsan_";

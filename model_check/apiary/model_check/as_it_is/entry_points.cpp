@@ -10,8 +10,10 @@
 #include <apiary/model_check/as_it_is/places.hpp>
 #include <apiary/model_check/as_it_is/runtime.hpp>
 #include <apiary/model_check/as_it_is/wide.hpp>
+#include <apiary/model_check/never_reached.hpp>
 
 using namespace apiary::model::as_it_is;
+using apiary::model::came_to_fails;
 namespace ex = apiary::model::explorer;
 
 namespace apiary::model::as_it_is {
@@ -93,6 +95,12 @@ T load(const volatile T* p, int order, void* pc) {
     return from_word<T>(ex::load(o, order_of(order), place_of_call(pc)));
 }
 
+// Values of sixteen bytes are numbers that say nothing.
+template <class T>
+[[gnu::cold]] void tell_write(runtime& r, const volatile T* p, std::uint64_t old, T value, void* pc, bool adds = false) {
+    if constexpr (sizeof(T) <= sizeof(std::uint64_t)) r.tell_write(number(p), old, word(value), adds, pc);
+}
+
 template <class T>
 void store(volatile T* p, T v, int order, void* pc) {
     if (!in_program) {
@@ -100,8 +108,11 @@ void store(volatile T* p, T v, int order, void* pc) {
         return;
     }
     const outside_program now;
-    the_runtime().effect();
-    ex::store(at(p, access_kind::atomic_write, pc), word(v), order_of(order), place_of_call(pc));
+    runtime& r = the_runtime();
+    r.effect();
+    ex::object& o = at(p, access_kind::atomic_write, pc);
+    ex::store(o, word(v), order_of(order), place_of_call(pc));
+    if (tells_reach) tell_write(r, p, r.replaced_value(), v, pc);
 }
 
 // `may_keep`: it may write back what it reads.
@@ -122,6 +133,7 @@ T change(volatile T* p, int order, void* pc, const char* name, bool may_keep, F 
                         &f};
     const T old = from_word<T>(
         ex::read_modify_write(o, to, order_of(order), place_of_call(pc), name));
+    if (tells_reach) tell_write(r, p, word(old), static_cast<T>(f(old)), pc, std::strcmp(name, "fetch_add") == 0);
     if (static_cast<T>(f(old)) != old) r.effect();  // a loop that writes back what it read changes nothing
     return old;
 }
@@ -151,9 +163,11 @@ bool compare_exchange(volatile T* p, T* expected, T desired, int success, int fa
         seen = again->value;
     } else if (ex::compare_exchange(o, seen, word(desired), order_of(success), order_of(failure), weak,
                                     place_of_call(pc))) {
+        if (tells_reach) tell_write(r, p, word(wanted), desired, pc);
         if (wanted != desired) r.effect();
         return true;
     }
+    if (seen != word(wanted)) r.came_to(came_to_fails, pc);
     r.note_moment();
     r.touches(number(expected), sizeof(T), access_kind::write, pc);
     *expected = from_word<T>(seen);

@@ -23,6 +23,7 @@
 namespace apiary::model::as_it_is {
 
 constinit unsigned longest_loop = 5;
+constinit bool tells_reach = false;
 
 namespace {
 

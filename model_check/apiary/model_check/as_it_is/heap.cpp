@@ -2,6 +2,7 @@
 // what was freed; outside the program they are the C library's.
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include <apiary/model_check/as_it_is/image.hpp>
 #include <apiary/model_check/as_it_is/places.hpp>
 #include <apiary/model_check/as_it_is/runtime.hpp>
+#include <apiary/model_check/never_reached.hpp>
 
 extern "C" {
 void* __libc_malloc(std::size_t);
@@ -26,7 +28,6 @@ namespace {
 using namespace apiary::model::as_it_is;
 namespace ex = apiary::model::explorer;
 
-constexpr std::size_t overrun = 16;  // bytes behind each block that nobody owns
 constexpr std::size_t page = 4096;
 constexpr std::size_t natural = alignof(std::max_align_t);
 
@@ -34,8 +35,13 @@ void* take(std::size_t size, std::size_t alignment, void* pc) {
     const outside_program now;
     the_runtime().effect();
     if (size > ex::memory::arena_bytes / 2) the_runtime().refuse("an allocation of more than two megabytes", pc);
-    void* const p =
-        ex::allocate(size + overrun, alignment < natural ? natural : alignment, "block of memory", ex::storage::raw);
+    const std::size_t all = size + heap_overrun;
+    alignment = alignment < natural ? natural : alignment;
+    void* const p = the_runtime().is_quiet() ? the_runtime().take_quietly(all, alignment)
+                                             : ex::allocate(all, alignment, "block of memory", ex::storage::raw);
+    const auto& blocks = runtime::engine().heap().blocks;  // the last one is this
+    if (tells_reach && std::any_of(blocks.begin(), blocks.end() - 1, [p](const ex::block& b) { return b.begin == p; }))
+        the_runtime().came_to(apiary::model::came_to_again, pc);
     std::memset(p, unwritten, size);
     the_runtime().touch_bytes(reinterpret_cast<std::uintptr_t>(p), size, access_kind::allocation, pc);
     return p;
@@ -47,7 +53,7 @@ std::size_t size_of(const void* p) {
     if (was_taken_before_main(p)) return size_before_main(p);
     const auto& heap = runtime::engine().heap();
     const std::uint32_t around = heap.find_block(p);
-    return around == 0 ? 0 : heap.blocks[around - 1].size - overrun;
+    return around == 0 ? 0 : heap.blocks[around - 1].size - heap_overrun;
 }
 
 void give(void* p, void* pc) {
@@ -65,10 +71,12 @@ void give(void* p, void* pc) {
         r.touch_bytes(reinterpret_cast<std::uintptr_t>(p), size_of(p), access_kind::release, pc);
     }
     // std::thread's own record does not come back: that would only double the executions.
-    if (by_a_count || r.is_of_a_start(p))
+    if (by_a_count || r.is_of_a_start(p) || r.is_quiet())
         for (ex::block& b : runtime::engine().heap().blocks) b.freed = b.freed || b.begin == p;
-    else
+    else {
+        if (!r.is_alone()) r.came_to(apiary::model::came_to_freed, pc);
         ex::release(p);
+    }
 }
 
 }  // namespace

@@ -79,8 +79,8 @@ std::array<image_range, 3> image() {
     const auto from = [](const char* begin, const char* end) {
         return image_range{reinterpret_cast<std::uintptr_t>(begin), static_cast<std::uintptr_t>(end - begin)};
     };
-    return {from(apiary_data_begins, apiary_data_ends), from(apiary_zeroes_begin, apiary_zeroes_end),
-            from(early.data(), early.data() + early_used)};
+    return {from(early.data(), early.data() + early_used), from(apiary_data_begins, apiary_data_ends),
+            from(apiary_zeroes_begin, apiary_zeroes_end)};
 }
 
 void each_image_word(void (*f)(void* closure, std::uintptr_t word), void* closure) {

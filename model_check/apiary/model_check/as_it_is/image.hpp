@@ -14,7 +14,7 @@ namespace apiary::model::as_it_is {
 
 // The first call keeps the bytes, every later one puts them back.
 void restore_image();
-// The statics that have values, those that begin as zeroes, and the heap from before main.
+// The heap from before main, the statics that have values, and those that begin as zeroes: by how often they are met.
 struct image_range {
     std::uintptr_t begin, bytes;
 };

@@ -20,6 +20,7 @@
 
 #include <apiary/model_check/as_it_is/calls.hpp>
 #include <apiary/model_check/as_it_is/places.hpp>
+#include <apiary/model_check/never_reached.hpp>
 
 namespace apiary::model::as_it_is {
 
@@ -27,7 +28,7 @@ namespace {
 // Every clock counts from here.
 constexpr std::int64_t first_second = 1'000'000, second = 1'000'000'000;
 
-std::int64_t& clock_of_this_thread() { return the_runtime().me().clock; }
+std::int64_t& clock_of_this_thread() { return the_runtime().clock(); }
 
 // Nanoseconds, or the last moment that they can name.
 std::int64_t span(std::int64_t seconds, std::int64_t nanoseconds) {
@@ -62,6 +63,8 @@ void kernel_is_linked() {}
 namespace {
 
 using namespace apiary::model::as_it_is;
+using apiary::model::came_to_asks;
+using apiary::model::came_to_waits;
 namespace ex = apiary::model::explorer;
 
 #define CALLER __builtin_return_address(0)
@@ -72,8 +75,10 @@ int futex_wait(std::uint32_t* word, std::uint32_t expected, std::int64_t deadlin
     const auto look = [&]() -> ex::object& {
         return r.locate(number(word), 4, role::atomic, access_kind::atomic_read, pc);
     };
+    r.came_to(came_to_asks, pc);
     if (ex::load(look(), std::memory_order_relaxed, at) != expected) return EAGAIN;
     if (has_passed(deadline)) return ETIMEDOUT;
+    r.came_to(came_to_waits, pc);
     ex::enter_queue(futex_at(word, pc), at);
     ex::fence(std::memory_order_seq_cst, at);
     const ex::predicate same{[](const void* e, std::uint64_t v) { return v == *static_cast<const std::uint32_t*>(e); },

@@ -1,6 +1,5 @@
 // runtime: what the program does to its memory.
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include <apiary/model_check/as_it_is/image.hpp>
@@ -99,7 +98,7 @@ void runtime::belongs_to_nobody(const granule& g, std::uint8_t mask, access_kind
 
 // In one walk over the latest accesses: looks for races, and drops what the new access makes superfluous, since anything that
 // races with the old one races with the new one, too.
-void runtime::check_touch(granule& g, bool on_heap, touch now) {
+void runtime::check_touch(granule& g, bool on_heap, touch now, std::uintptr_t base) {
     ex::engine& e = engine();
     const unsigned t = now.thread();
     const access_kind how = now.how();
@@ -111,10 +110,12 @@ void runtime::check_touch(granule& g, bool on_heap, touch now) {
         const bool lives = is_of_a_life(x.how());
         if ((x.mask() & now.mask()) != 0) {
             if (lives) life = kept;
-            if (x.thread() != t && x.thread() != ex::main_thread && conflict(x.how(), how) &&
-                known[x.thread()] < x.when() && !was_before_start(x, t) && !ex::attacks().no_race_detection &&
-                !may_go_on(x, how, now.pc))
-                race(x, how, now.pc);
+            if (x.thread() != t && x.thread() != ex::main_thread && conflict(x.how(), how)) {
+                if (threads_[t].alike != 0 && tells_apart(x, t, base)) are_told_apart();
+                if (known[x.thread()] < x.when() && !was_before_start(x, t, known) && !ex::attacks().no_race_detection &&
+                    !may_go_on(x, how, now.pc))
+                    race(x, how, now.pc);
+            }
         }
         if (x.thread() == t && (x.mask() & ~now.mask()) == 0 && !lives && (x.how() == how || strongest)) continue;
         if (kept != &x) *kept = x;
@@ -125,12 +126,12 @@ void runtime::check_touch(granule& g, bool on_heap, touch now) {
     g.add(now);
 }
 
-void runtime::touches_alone(const shadow::range& range, std::uintptr_t address, unsigned mask, access_kind how,
-                            void* pc) {
+void runtime::touches_alone(const shadow::range& range, std::uintptr_t address, std::size_t size, unsigned mask,
+                            access_kind how, void* pc) {
     const granule* const g = shadow_.found_in(range, address);
-    if (g == nullptr ? range.is_heap : !g->atomics.empty() || (range.is_heap && (g->given & mask) == 0))
-        return touch_bytes(address, static_cast<std::size_t>(std::popcount(mask)), how, pc);
-    note_access(address, static_cast<std::size_t>(std::popcount(mask)), how);
+    if (g == nullptr ? range.is_heap : !g->atomics.empty() || (range.is_heap && (mask & ~unsigned{g->given}) != 0))
+        return touch_bytes(address, size, how, pc);
+    note_access(address, size, how);
 }
 
 // Of the thread's own stack, where nobody else has been: not worth a row of a trace.
@@ -154,6 +155,7 @@ void runtime::touch_bytes(std::uintptr_t address, std::size_t size, access_kind 
     if (has_been_quiet()) fail("endless loop: 50 million plain accesses in a row and no other", pc);
     ex::engine& e = engine();
     note_access(address, size, how);
+    if (tells_reach && how == access_kind::write && !on_stack_of(me(), address)) tell_plain_write(address, pc);
     if (e.tracing() && !is_private(address) && !is_library(place_of_call(pc).file_name()))
         e.show_plain(
             e.sites().intern(place_of_call(pc), how == access_kind::end ? "end" : (writes(how) ? "write" : "read"),
@@ -167,6 +169,7 @@ void runtime::touch_bytes(std::uintptr_t address, std::size_t size, access_kind 
     for (std::uintptr_t base = address & granule_mask;;) {
         granule* const g = keeps_nothing ? shadow_.found_in(*range, base) : &shadow_.in(*range, base);
         if (g != nullptr) {
+            if (joining_ != 0 && self() == joiner_) look_between_joins(*g);
             const std::uintptr_t from = address > base ? address - base : 0;
             const std::uintptr_t to = end - base < granule::bytes ? end - base : granule::bytes;
             const auto mask = static_cast<std::uint8_t>(((1U << (to - from)) - 1U) << from);
@@ -174,10 +177,12 @@ void runtime::touch_bytes(std::uintptr_t address, std::size_t size, access_kind 
                 check_touch_alone(*g, range->is_heap, mask, how, pc);
             else if (how == access_kind::allocation && g->touches.is_empty())
                 g->add({pc, moment, mask, how});
+            else if (how == access_kind::release && knows_all_ && mask == 0xFF && g->given == mask)
+                g->is_freed_alone({pc, moment, mask, how});
             else if (is_of_a_life(how))
-                check_touch(*g, range->is_heap, {pc, moment, mask, how});
+                check_touch(*g, range->is_heap, {pc, moment, mask, how}, base);
             else
-                take_in(*g, range->is_heap, {pc, moment, mask, how}, how);
+                take_in(*g, range->is_heap, {pc, moment, mask, how}, how, base);
             if (!g->atomics.empty()) end_atomics(*g, base, mask, how);
         }
         base += granule::bytes;
@@ -243,11 +248,11 @@ runtime::plain_origin runtime::origin_of(const granule& g, unsigned bytes) {
 }
 
 // What stands at these bytes of a granule already; looks for races. Null: nothing.
-[[gnu::always_inline]] inline ex::object* runtime::at_these_bytes(granule& g, bool on_heap, const located& wanted,
-                                                                  access_kind how, void* pc) {
+[[gnu::always_inline]] inline ex::object* runtime::at_these_bytes(granule& g, std::uintptr_t base, bool on_heap,
+                                                                  const located& wanted, access_kind how, void* pc) {
     const auto mask = static_cast<std::uint8_t>(wanted.mask());
     if (concurrent())
-        take_in(g, on_heap, now(mask, how, pc), how);
+        take_in(g, on_heap, now(mask, how, pc), how, base);
     else
         check_touch_alone(g, on_heap, mask, how, pc);
     for (const located& l : g.atomics) {
@@ -269,7 +274,7 @@ ex::object& runtime::locate(std::uintptr_t address, std::size_t size, role what,
     if (offset + size > granule::bytes) return locate_wide(address, size, what, how, pc);
     granule& g = shadow_.in(*range, address);
     const located wanted{nullptr, static_cast<std::int8_t>(offset), static_cast<std::uint8_t>(size), what};
-    if (ex::object* const found = at_these_bytes(g, range->is_heap, wanted, how, pc)) return *found;
+    if (ex::object* const found = at_these_bytes(g, address, range->is_heap, wanted, how, pc)) return *found;
     std::uint64_t value = 0;
     if (what == role::atomic) std::memcpy(&value, reinterpret_cast<const void*>(address), size);
     // A futex's queue is the kernel's, by the address alone: no object's beginning or end is its own.
@@ -287,13 +292,13 @@ ex::object& runtime::locate_wide(std::uintptr_t address, std::size_t size, role 
     granule &first = shadow_.in(range, address), &second = shadow_.in(range, behind);
     located in_first{nullptr, 0, static_cast<std::uint8_t>(size), what}, in_second = in_first;
     in_second.offset = -static_cast<std::int8_t>(granule::bytes);
-    (void)at_these_bytes(first, range.is_heap, in_first, how, pc);
-    if (ex::object* const found = at_these_bytes(second, range.is_heap, in_second, how, pc)) return *found;
+    (void)at_these_bytes(first, address, range.is_heap, in_first, how, pc);
+    if (ex::object* const found = at_these_bytes(second, behind, range.is_heap, in_second, how, pc)) return *found;
     // Of both halves: a name, and the later write.
     plain_origin from = origin_of(first, in_first.mask());
     const plain_origin also = origin_of(second, in_second.mask());
     if (also.name_when > from.name_when) from.since = also.since;
-    from.name_thread |= also.name_thread << 4;
+    from.name_thread |= also.name_thread << 8;
     from.name_when |= also.name_when << 16;
     wide both = 0;
     std::memcpy(&both, reinterpret_cast<const void*>(address), sizeof both);
@@ -340,6 +345,7 @@ void runtime::forgive_what_is_reachable() {
     marking m{&engine(), {}};
     each_image_word(mark, &m);
     each_thread_local_word(0, mark, &m);
+    for (const auto& [key, value] : threads_[0].values) mark(&m, reinterpret_cast<std::uintptr_t>(value));
     while (!m.open.empty()) {
         const ex::block& b = *m.open.back();
         m.open.pop_back();

@@ -4,7 +4,6 @@
 // Signals and what they are sent by: a handler of the program's would run at a moment that the explorer does not choose, and one
 // for SIGSEGV or SIGPROF would take the place of ours, and the verdict with it. Other processes: they would have the search's
 // memory. Input, and waiting for it: what comes is not the same in every execution, and when it comes nobody here decides.
-#include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -25,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include <apiary/model_check/as_it_is/calls.hpp>
 #include <apiary/model_check/as_it_is/places.hpp>
 #include <apiary/model_check/as_it_is/runtime.hpp>
 
@@ -47,12 +47,6 @@ using namespace apiary::model::as_it_is;
     the_runtime().refuse(what, pc);
 }
 
-// What stands behind: the library's.
-template <class Function>
-Function* library(const char* name) {
-    return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
-}
-
 // execl(…, nullptr), as the array that execv() takes; `list` stands behind the terminator afterwards.
 std::vector<char*> words_of(const char* first, std::va_list& list) {
     std::vector<char*> words;
@@ -73,37 +67,12 @@ std::vector<char*> words_of(const char* first, std::va_list& list) {
 
 extern "C" {
 
-// ---- threads: what is not followed; a library's own constructor may well make a key ---------------------------------
+// ---- threads: what is not followed ------------------------------------------------------------------------------
 
-REFUSED(int, pthread_spin_lock, (pthread_spinlock_t * l), (l), noexcept)
-REFUSED(int, pthread_spin_trylock, (pthread_spinlock_t * l), (l), noexcept)
-REFUSED(int, pthread_spin_unlock, (pthread_spinlock_t * l), (l), noexcept)
 REFUSED(int, pthread_tryjoin_np, (pthread_t t, void** result), (t, result), noexcept)
 REFUSED(int, pthread_timedjoin_np, (pthread_t t, void** result, const timespec* by), (t, result, by), )
 REFUSED(int, pthread_clockjoin_np, (pthread_t t, void** result, clockid_t c, const timespec* by), (t, result, c, by), )
 REFUSED(int, pthread_cancel, (pthread_t t), (t), )
-REFUSED(int, pthread_key_create, (pthread_key_t * k, void (*destroy)(void*)), (k, destroy), noexcept)
-REFUSED(int, pthread_barrier_wait, (pthread_barrier_t * b), (b), noexcept)
-
-// C's own: the C library goes on within itself, where it meets nothing of this.
-REFUSED(int, thrd_create, (thrd_t * t, thrd_start_t start, void* argument), (t, start, argument), )
-REFUSED(int, thrd_join, (thrd_t t, int* result), (t, result), )
-REFUSED(int, thrd_detach, (thrd_t t), (t), )
-REFUSED(int, thrd_sleep, (const timespec* t, timespec* left), (t, left), )
-REFUSED(int, mtx_init, (mtx_t * m, int type), (m, type), noexcept)
-REFUSED(int, mtx_lock, (mtx_t * m), (m), )
-REFUSED(int, mtx_timedlock, (mtx_t * m, const timespec* t), (m, t), )
-REFUSED(int, mtx_trylock, (mtx_t * m), (m), )
-REFUSED(int, mtx_unlock, (mtx_t * m), (m), )
-REFUSED(void, call_once, (once_flag * o, void (*initialise)()), (o, initialise), )
-REFUSED(int, cnd_init, (cnd_t * c), (c), )
-REFUSED(int, cnd_signal, (cnd_t * c), (c), )
-REFUSED(int, cnd_broadcast, (cnd_t * c), (c), )
-REFUSED(int, cnd_wait, (cnd_t * c, mtx_t* m), (c, m), )
-REFUSED(int, cnd_timedwait, (cnd_t * c, mtx_t* m, const timespec* t), (c, m, t), )
-REFUSED(int, tss_create, (tss_t * k, tss_dtor_t destroy), (k, destroy), )
-REFUSED(void*, tss_get, (tss_t k), (k), )
-REFUSED(int, tss_set, (tss_t k, void* value), (k, value), )
 // Threads are one for the kernel, and stacks are where the runtime has them.
 REFUSED(pid_t, gettid, (), (), noexcept)
 REFUSED(int, swapcontext, (ucontext_t * from, const ucontext_t* to), (from, to), noexcept)

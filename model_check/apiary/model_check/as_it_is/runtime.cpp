@@ -11,10 +11,13 @@
 #include <exception>
 #include <map>
 #include <string>
+#include <unordered_map>
 
 #include <apiary/model_check/as_it_is/image.hpp>
 #include <apiary/model_check/as_it_is/places.hpp>
 #include <apiary/model_check/as_it_is/tls.hpp>
+#include <apiary/model_check/never_reached.hpp>
+#include <apiary/model_check/trace_table.hpp>
 
 extern "C" char __libc_single_threaded;
 
@@ -70,7 +73,7 @@ runtime& make_runtime() {
     return *made_runtime;
 }
 
-// What accesses meet most often comes first.
+// What accesses meet most often comes last: it is looked at first.
 runtime::runtime() {
     shadow_.watch(stacks_at, stack_bytes * ex::max_threads);
     shadow_.watch(ex::memory::address, ex::memory::arena_bytes * (ex::max_threads + 1), true);
@@ -78,17 +81,110 @@ runtime::runtime() {
     shadow_.watch(blocks_at, block_bytes * ex::max_threads);
 }
 
-void runtime::prepare(const scenario& s, unsigned threads, const search_options& options) {
+void runtime::prepare(const scenario& s, const std::vector<thread_start>& starts, const search_options& options,
+                      bool quietly) {
+    quietly_ = quietly;
     race_in_question_ = options.race_in_question;
     races_are_relaxed_ = options.plain_races_relaxed || !race_in_question_.first.empty();
     rounds_ = options.bounds.rounds;
     scenario_ = &s;
-    count_ = threads;
+    starts_ = &starts;
+    count_ = static_cast<unsigned>(starts.size()) + 1;
+    looks_for_alike_ = options.alike;
 }
 
 void runtime::fail(const std::string& what, void* pc) { engine().fail(what + " (" + place_text(pc) + ")"); }
 
 void runtime::refuse(const std::string& what, void* pc) { fail("refused: " + what, pc); }
+
+// Names stay where they are: the engine knows them by their address.
+void runtime::tell_came_to(std::string_view what, void* pc) {
+    if (!is_of_the_program(reinterpret_cast<std::uintptr_t>(pc))) return;  // no line of a header's
+    struct known_name {
+        std::string_view what;
+        std::string name;
+    };
+    static std::unordered_multimap<const ex::code_place*, known_name> names;
+    const ex::code_place& at = place_of_call(pc);  // of a wrapper it depends on the caller
+    const auto [first, last] = names.equal_range(&at);
+    auto found = std::find_if(first, last, [&](const auto& entry) { return entry.second.what.data() == what.data(); });
+    if (found == last) {
+        std::string name = std::string(came_to_mark).append(what).append(" ");
+        name.append(place_of(at.file_name())).append(":").append(std::to_string(at.line()));
+        found = names.emplace(&at, known_name{what, std::move(name)});
+    }
+    ex::reach(found->second.name.c_str());
+}
+
+std::uint64_t runtime::replaced_value() const {
+    if (!concurrent()) return 0;
+    const ex::graph& g = engine().current();
+    const ex::event& store = g.threads[self()][engine().next_index() - 1U];
+    const auto& s = g.slots[store.slot];
+    return store.position < 2 ? s.initial : g.at(s.co[store.position - 2U]).value;
+}
+
+namespace {
+constexpr std::size_t most_told = 256;  // lines, each with each place that it writes
+bool is_one_line(const ex::code_place& a, const ex::code_place& b) {  // inlined at two places it is one
+    return a.file_name() == b.file_name() && a.line() == b.line();
+}
+}  // namespace
+
+// A counter goes up by one, to two or more. That a value of it fell counts for each line that writes it. A state goes up by
+// one, too, where its names are numbers: a line that always stores the same one counts nothing.
+void runtime::tell_write(std::uintptr_t address, std::uint64_t old, std::uint64_t value, bool adds, void* pc) {
+    if (!concurrent()) return;
+    const ex::code_place* const by = &place_of_call(pc);
+    bool falls = std::ranges::find(fallen_, address) != fallen_.end();
+    if (value < old && !falls) {
+        falls = true;
+        fallen_.push_back(address);
+        for (const told_write& w : told_writes_)
+            if (w.at == address) came_to(came_to_falls, w.pc);
+    }
+    bool again = false, other_value = false;
+    for (told_write& w : told_writes_) {
+        if (!is_one_line(*w.by, *by)) continue;
+        again = again || w.at == address;
+        other_value = other_value || w.value != value;
+        came_to(w.at == address ? came_to_returns : came_to_spreads, pc);
+    }
+    if (value == old + 1 && value > 1 && (adds || other_value)) came_to(came_to_counts, pc);
+    const bool is_unknown = !again && told_writes_.size() == most_told;  // then nothing is said of the line
+    if (falls || is_unknown) came_to(came_to_falls, pc);
+    if (is_unknown) came_to(came_to_returns, pc);
+    if (!again && !is_unknown) told_writes_.push_back({by, address, pc, value});
+}
+
+// Before the threads begin, too: a slot that was filled then may be filled again.
+void runtime::tell_plain_write(std::uintptr_t address, void* pc) {
+    if (!is_of_the_program(reinterpret_cast<std::uintptr_t>(pc))) return;
+    const ex::code_place* const by = &place_of_call(pc);
+    if (is_library(by->file_name())) return;
+    bool again = false;
+    for (const told_write& w : told_plain_) {
+        if (!is_one_line(*w.by, *by)) continue;
+        again = again || w.at == address;
+        if (concurrent()) came_to(w.at == address ? came_to_refills : came_to_fills, pc);
+    }
+    if (again) return;
+    if (told_plain_.size() == most_told) {
+        if (concurrent()) came_to(came_to_refills, pc);  // nothing is said of the line
+    } else {
+        told_plain_.push_back({by, address, pc, 0});
+    }
+}
+
+// Where the unlock that let the thread in does not happen before it came, it waits in another order of the execution.
+void runtime::tell_lock(const ex::vector_clock& knew, void* pc) {
+    if (!concurrent()) return;
+    came_to(came_to_locks, pc);
+    const ex::event_id from = engine().current().threads[self()][engine().next_index() - 2U].rf;  // before its write
+    if (!ex::is_event(from)) return;
+    const unsigned other = ex::thread_of(from);
+    if (other != self() && knew[other] <= ex::index_of(from)) came_to(came_to_meets, pc);
+}
 
 void runtime::asks_too_often_alone(void* pc) {
     fail("endless loop: more than " + std::to_string(most_alone) +
@@ -116,7 +212,12 @@ void runtime::before() {
     objects_.clear();
     for (library_lock& l : library_locks_) l.at = nullptr;
     counted_.clear();
-    started_ = joined_ = 0;
+    started_ = joining_ = 0;
+    at_once_ = 0;
+    keys_.clear();
+    told_writes_.clear();
+    told_plain_.clear();
+    fallen_.clear();
     quiet_from_ = 0;
     write_.words = 0;
     asked_alone_ = 0;
@@ -127,7 +228,12 @@ void runtime::before() {
         refill(m.stack + stack_bytes);
         m.inside = nullptr;
         m.start = nullptr;
-        m.starts_at_once = false;
+        m.start_in_c = nullptr;
+        m.starts_at_once = m.is_joined = m.is_left = false;
+        m.nth = m.starts = m.keys = 0;
+        m.joined = m.alike = 0;
+        m.own_begin = m.own_end = 0;
+        m.values.clear();
         m.effects = m.written = 0;
         m.clock = 0;
         m.depth = 0;
@@ -147,19 +253,28 @@ void runtime::before() {
 void runtime::thread(unsigned i) {
     if (i == 0) {
         if (!finished_) switch_to_program(0);
-        // A thread that was counted and not started in this execution ends here.
-        for (unsigned t = started_ + 1; t < count_; ++t)
-            ex::store(threads_[t].started, 2, std::memory_order_relaxed, place_of_call(nullptr), "start none");
-        return;
+        return start_none_of(0);
     }
-    if (threads_[i].starts_at_once) return switch_to_program(i);
+    if (threads_[i].starts_at_once) {
+        switch_to_program(i);
+        return start_none_of(i);
+    }
     const ex::predicate decided{[](const void*, std::uint64_t v) { return v != 0; }, nullptr};
     const std::uint64_t how = ex::wait_until(threads_[i].started, decided, std::memory_order_acquire,
                                              place_of_call(nullptr), "thread begins", false);
     if (how == 1) switch_to_program(i);
+    start_none_of(i);
+}
+
+// A thread that was counted and not started in this execution ends when the one ends that would have started it.
+void runtime::start_none_of(unsigned by) {
+    for (unsigned t = 1; t < count_; ++t)
+        if (const thread_start& s = (*starts_)[t - 1]; s.by == by && s.nth >= threads_[by].starts)
+            ex::store(threads_[t].started, 2, std::memory_order_relaxed, place_of_call(nullptr), "start none");
 }
 
 void runtime::after() {
+    tell_alike();
     for (const ex::block& b : engine().heap().blocks)
         if (!b.freed) return forgive_what_is_reachable();
 }
@@ -193,12 +308,14 @@ void runtime::run_body(unsigned t) {
         if (t == 0)
             scenario_->body();
         else
-            m.result = m.start(m.argument);
+            m.result = m.start != nullptr ? m.start(m.argument)
+                                          : reinterpret_cast<void*>(std::intptr_t{m.start_in_c(m.argument)});
         while (!m.at_end.empty()) {
             const auto [destroy, object] = m.at_end.back();
             m.at_end.pop_back();
             destroy(object);
         }
+        if (t != 0) end_values(m);
     } catch (const std::exception& x) {
         left = x.what();
         if (left.empty()) left = "std::exception";
@@ -225,43 +342,69 @@ void runtime::become_concurrent() {
     ex::switch_context(&threads_[0].inside, threads_[0].outside);
 }
 
-unsigned runtime::start_thread(void* (*start)(void*), void* argument, void* pc) {
-    if (self() != 0) refuse("a thread that was started starts another one", pc);
-    if (started_ + 1 >= count_) {
-        if (count_ == ex::max_threads) refuse("more than seven threads beside the first", pc);
-        engine().fail(one_more_thread);
+unsigned runtime::start_thread(void* (*start)(void*), int (*start_in_c)(void*), void* argument, void* pc) {
+    const unsigned by = self(), nth = me().starts;
+    const auto known = std::ranges::find(*starts_, thread_start{by, nth});
+    if (known == starts_->end()) {
+        if (count_ == ex::max_threads) refuse("more than fifteen threads beside the first", pc);
+        engine().fail(std::string(one_more_thread) + std::to_string(by) + " after " + std::to_string(nth));
     }
     if (!concurrent()) become_concurrent();
     effect();
-    const unsigned t = ++started_;
-    threads_[t].start = start;
-    threads_[t].argument = argument;
-    threads_[t].clock = me().clock;  // time does not go back along happens-before
+    ++me().starts;
+    const auto t = static_cast<unsigned>(known - starts_->begin()) + 1;
+    started_ |= static_cast<ex::thread_set>(1U << t);
+    modelled_thread& m = threads_[t];
+    m.start = start;
+    m.start_in_c = start_in_c;
+    m.argument = argument;
+    m.clock = me().clock;  // time does not go back along happens-before
     // Thread 0 runs up to its first event before any other thread begins.
-    threads_[t].starts_at_once = engine().next_index() == 0;
-    if (!threads_[t].starts_at_once)
-        ex::store(threads_[t].started, 1, std::memory_order_release, place_of_call(pc), "start");
+    m.starts_at_once = by == 0 && engine().next_index() == 0;
+    m.nth = m.starts_at_once ? ++at_once_ : me().nth;
+    if (!m.starts_at_once) {
+        if (looks_for_alike_ && !quietly_ && by == 0) may_be_alike(t);
+        ex::store(m.started, 1, std::memory_order_release, place_of_call(pc), "start");
+    } else if (looks_for_alike_) {
+        find_alike(t);
+    }
     return t;
 }
 
-void* runtime::join(unsigned t, void* pc) {
+void runtime::leave(unsigned t, void* pc) {
+    modelled_thread& m = threads_[t];
+    if (m.is_joined || m.is_left) fail("undefined behaviour: a thread is detached that was joined or detached before", pc);
+    m.is_left = true;
+}
+
+void** runtime::join(unsigned t, bool asks_result, void* pc) {
+    if (t == self()) {
+        asks_who_it_is();
+        return nullptr;
+    }
+    if (t == 0) refuse("a join of the scenario's own thread, which ends with the scenario", pc);
+    modelled_thread& m = threads_[t];
+    if (m.is_joined || m.is_left) fail("undefined behaviour: a thread is joined that was joined or detached before", pc);
+    m.is_joined = true;
     effect();
+    begins_to_join(t, asks_result);
     const ex::predicate over{[](const void*, std::uint64_t v) { return v == 1; }, nullptr};
     ex::wait_until(threads_[t].ended, over, std::memory_order_acquire, place_of_call(pc), "join", false);
-    me().clock = std::max(me().clock, threads_[t].clock);
-    if (self() == 0) ++joined_;
-    return threads_[t].result;
+    me().clock = std::max(me().clock, m.clock);
+    me().joined |= static_cast<ex::thread_set>(m.joined | 1U << t);
+    has_joined(t);
+    return &m.result;
 }
 
 unsigned runtime::thread_of(std::uintptr_t pointer) const {
-    for (unsigned t = 0; t <= started_; ++t)
-        if (thread_pointer_of(t) == pointer) return t;
+    for (unsigned t = 0; t < count_; ++t)
+        if ((t == 0 || (started_ >> t & 1U) != 0) && thread_pointer_of(t) == pointer) return t;
     return ex::max_threads;
 }
 
 bool runtime::is_of_a_start(const void* p) const {
-    for (unsigned t = 1; t <= started_; ++t)
-        if (threads_[t].argument == p) return true;
+    for (unsigned t = 1; t < count_; ++t)
+        if ((started_ >> t & 1U) != 0 && threads_[t].argument == p) return true;
     return false;
 }
 
@@ -308,6 +451,44 @@ bool runtime::is_below_a_stack(std::uintptr_t address) const {
 }
 
 bool runtime::on_a_stack(std::uintptr_t address) const { return address - stacks_at < stack_bytes * ex::max_threads; }
+
+// ---- values of each thread --------------------------------------------------------------------------------
+
+// A number that is the same in every execution, whatever other threads have made by then.
+unsigned runtime::make_key(void (*destroy)(void*), void* pc) {
+    constexpr unsigned most = 1024;  // PTHREAD_KEYS_MAX
+    if (me().keys == most) refuse("more than 1024 keys of one thread", pc);
+    keys_.emplace_back(first_key + self() * most + me().keys++, destroy);
+    return keys_.back().first;
+}
+
+void runtime::end_key(unsigned key, void* pc) {
+    (void)value_of_key(key, pc);
+    std::erase_if(keys_, [key](const auto& k) { return k.first == key; });
+}
+
+const void*& runtime::value_of_key(unsigned key, void* pc) {
+    if (std::ranges::count(keys_, key, &std::pair<unsigned, void (*)(void*)>::first) == 0)
+        fail("undefined behaviour: a key that was not made, or was deleted", pc);
+    for (auto& [known, value] : me().values)
+        if (known == key) return value;
+    return me().values.emplace_back(key, nullptr).second;
+}
+
+// In the program. As often as the C library does.
+void runtime::end_values(modelled_thread& m) {
+    bool more = true;
+    for (unsigned round = 0; more && round != 4; ++round) {
+        more = false;
+        for (std::size_t i = 0; i != m.values.size(); ++i) {
+            const auto key = std::ranges::find(keys_, m.values[i].first, &std::pair<unsigned, void (*)(void*)>::first);
+            void* const value = const_cast<void*>(std::exchange(m.values[i].second, nullptr));
+            if (value == nullptr || key == keys_.end() || key->second == nullptr) continue;
+            key->second(value);
+            more = true;
+        }
+    }
+}
 
 // ---- waiting loops ------------------------------------------------------------------------------------------
 

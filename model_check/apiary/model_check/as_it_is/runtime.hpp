@@ -119,8 +119,20 @@ struct modelled_thread {
     char* stack = nullptr;
     void* (*start)(void*) = nullptr;
     void *argument = nullptr, *result = nullptr;
+    int (*start_in_c)(void*) = nullptr;  // in place of `start`: by thrd_create()
     explorer::object started{}, ended{};
     bool starts_at_once = false;  // before thread 0 had any event: it waits for none
+    // Which of thread 0's threads that start at once it is, from 1 on; of a thread that another one starts, what that one
+    // has.
+    unsigned nth = 0;
+    unsigned starts = 0;                     // threads that it has started
+    explorer::thread_set joined = 0;         // threads whose end it knows by joins
+    bool is_joined = false, is_left = false;  // pthread_join or pthread_detach was called for it
+    // Symmetry (twins.cpp): those that are alike, with itself; 0: none.
+    explorer::thread_set alike = 0;
+    std::uintptr_t own_begin = 0, own_end = 0;  // the block of the heap that it was started with
+    std::vector<std::pair<unsigned, const void*>> values;  // of keys
+    unsigned keys = 0;                                     // that it has made
     std::uint64_t effects = 0, written = 0;
     std::int64_t clock = 0;
     // Return addresses of the functions under way: the outermost ones, where there are more. Kept without any allocation,
@@ -135,6 +147,7 @@ struct modelled_thread {
     std::vector<std::pair<void (*)(void*), void*>> at_end;  // destructors of thread-local objects
 };
 
+inline constexpr std::size_t heap_overrun = 16;  // bytes behind each block that nobody owns
 // What a byte of the heap or of a stack is before the program writes it.
 inline constexpr unsigned char unwritten = 0xA5;
 
@@ -143,9 +156,18 @@ extern constinit std::uint64_t entries;  // from the program into the runtime
 
 // Seconds of processor time that a thread may spend in plain instructions and nothing else.
 extern constinit unsigned longest_loop;
+// Whether what executions came to is asked for.
+extern constinit bool tells_reach;
 
 // Crashes, abort(), exit() and loops without end become verdicts (faults.cpp).
 void watch_for_faults();
+
+// Which start of which thread. By this threads are numbered, and not by when they start, which differs from one execution to
+// another.
+struct thread_start {
+    unsigned by = 0, nth = 0;
+    bool operator==(const thread_start&) const = default;
+};
 
 class runtime {
 public:
@@ -157,7 +179,10 @@ public:
 
     runtime();
 
-    void prepare(const scenario& s, unsigned threads, const search_options& options);
+    // `quietly`: what thread 0 takes from the heap and gives back before its first event is no event (twins.cpp).
+    void prepare(const scenario& s, const std::vector<thread_start>& starts, const search_options& options, bool quietly);
+    [[nodiscard]] bool is_quiet() const { return quietly_ && engine().current_thread() == 0 && engine().next_index() == 0; }
+    void* take_quietly(std::size_t size, std::size_t alignment);
     // The explorer's program, in its phases.
     void before();
     void thread(unsigned i);
@@ -170,7 +195,7 @@ public:
         return t == explorer::main_thread ? 0 : t;
     }
     // No other thread is, or each has been joined here: what is done now is ordered with all that others do.
-    [[nodiscard]] bool is_alone() const { return joined_ == started_ && self() == 0; }
+    [[nodiscard]] bool is_alone() const { return self() == 0 && threads_[0].joined == started_; }
     [[nodiscard]] modelled_thread& me() { return threads_[self()]; }
     [[nodiscard]] bool concurrent() const { return !engine().sequential(); }
     [[nodiscard]] static explorer::engine& engine() { return *explorer::engine::active(); }
@@ -194,14 +219,30 @@ public:
     [[gnu::always_inline]] void touches(std::uintptr_t address, std::size_t size, access_kind how, void* pc) {
         const std::size_t offset = address % granule::bytes;
         const shadow::range* const range = shadow_.range_of(address);
+        if (size == 2 * granule::bytes && how == access_kind::read && offset == 0 && reads_two(range, address, pc))
+            return;
         if (!is_simple_ || offset + size > granule::bytes || range == nullptr || has_been_quiet())
             return touch_bytes(address, size, how, pc);
         const auto mask = static_cast<std::uint8_t>(((1U << size) - 1U) << offset);
-        if (!among_threads_) return touches_alone(*range, address, mask, how, pc);
+        if (!among_threads_ || (how == access_kind::read && knows_all_))
+            return touches_alone(*range, address, size, mask, how, pc);
         granule& g = shadow_.in(*range, address);
-        take_in(g, range->is_heap, {pc, moment_, mask, how}, how);
+        take_in(g, range->is_heap, {pc, moment_, mask, how}, how, address);
         if (!g.atomics.empty()) end_atomics(g, address - offset, mask, how);
         note_access(address, size, how);
+    }
+    // Two whole granules in one range. False: not by this short way.
+    [[gnu::always_inline]] bool reads_two(const shadow::range* range, std::uintptr_t address, void* pc) {
+        if (!is_simple_ || !among_threads_ || knows_all_ || range == nullptr || !range->has(address + granule::bytes) ||
+            has_been_quiet())
+            return false;
+        for (const std::uintptr_t base : {address, address + granule::bytes}) {
+            granule& g = shadow_.in(*range, base);
+            take_in(g, range->is_heap, {pc, moment_, 0xFF, access_kind::read}, access_kind::read, base);
+            if (!g.atomics.empty()) end_atomics(g, base, 0xFF, access_kind::read);
+        }
+        note_access(address, 2 * granule::bytes, access_kind::read);
+        return true;
     }
     // An atomic of the program, where nothing of the thread was since it went on.
     template <std::size_t size>
@@ -212,7 +253,7 @@ public:
             const std::size_t offset = address % granule::bytes;
             const auto mask = static_cast<std::uint8_t>(((1U << size) - 1U) << offset);
             if (among_threads_)
-                take_in(g, range->is_heap, {pc, moment_, mask, how}, how);
+                take_in(g, range->is_heap, {pc, moment_, mask, how}, how, address);
             else
                 check_touch_alone(g, range->is_heap, mask, how, pc);
             if (!g.atomics.empty() && g.atomics.front().is(offset, size, role::atomic)) {
@@ -231,8 +272,9 @@ public:
     // For touches() and atomic_at(): where an event of the thread was, or another one goes on.
     void note_moment() {
         const explorer::engine& e = engine();
-        is_simple_ = !e.tracing();
+        is_simple_ = !e.tracing() && !tells_reach && (joining_ == 0 || self() != joiner_);
         among_threads_ = e.current_thread() != explorer::main_thread;
+        knows_all_ = among_threads_ && is_alone();
         moment_ = now(0, access_kind::read, nullptr).moment();
     }
     // A plain access, or the beginning or end of memory: looks for races, and keeps memory and graph in step.
@@ -257,12 +299,37 @@ public:
     static constexpr std::string_view bound_of_cuts = "; a loop that only counts is cut";
     static constexpr std::string_view bound_of_given_up = "; one that goes on for more than";
 
+    // Tells the verdict what came to pass in this execution, and where (never_reached.hpp), if it is asked for.
+    void came_to(std::string_view what, void* pc) {
+        if (tells_reach) tell_came_to(what, pc);
+    }
+    void tell_came_to(std::string_view what, void* pc);
+    // The same of an atomic write over `old`, and of a mutex taken by a thread that knew `knew` when it came.
+    void tell_write(std::uintptr_t address, std::uint64_t old, std::uint64_t value, bool adds, void* pc);
+    void tell_plain_write(std::uintptr_t address, void* pc);
+    void tell_lock(const explorer::vector_clock& knew, void* pc);
+    // What the thread's store, its latest event, took the place of: in modification order, not what the thread knew of.
+    [[nodiscard]] std::uint64_t replaced_value() const;
+
     // Whether it is put back before the next execution, or made anew in it. What is not is a library's.
     [[nodiscard]] bool may_be_touched(std::uintptr_t address) const { return shadow_.watches(address); }
 
-    unsigned start_thread(void* (*start)(void*), void* argument, void* pc);
-    void* join(unsigned t, void* pc);
+    unsigned start_thread(void* (*start)(void*), int (*start_in_c)(void*), void* argument, void* pc);
+    // Null: the thread waits for itself.
+    void** join(unsigned t, bool asks_result, void* pc);
+    void leave(unsigned t, void* pc);
+    // Of those that were started, and the first. max_threads: it is none.
     [[nodiscard]] unsigned thread_of(std::uintptr_t pointer) const;
+    // The current thread's, in nanoseconds.
+    [[nodiscard]] std::int64_t& clock();
+    // The program looks at which thread this is.
+    void asks_who_it_is();
+
+    // Values of the program's own for each thread, by pthread_key_create() and tss_create().
+    static constexpr unsigned first_key = 1U << 16;  // smaller ones are libraries', from before the scenario
+    unsigned make_key(void (*destroy)(void*), void* pc);
+    void end_key(unsigned key, void* pc);
+    const void*& value_of_key(unsigned key, void* pc);
 
     // Whether it is the page that no stack may grow into.
     [[nodiscard]] bool is_below_a_stack(std::uintptr_t address) const;
@@ -289,13 +356,26 @@ private:
     void switch_to_program(unsigned t);
     void run_body(unsigned t);
     void end_thread();
+    void end_values(modelled_thread& m);
+    void start_none_of(unsigned by);
+    // twins.cpp
+    [[nodiscard]] static bool starts_alike(const modelled_thread& a, const modelled_thread& b);
+    void find_alike(unsigned t);
+    void may_be_alike(unsigned t);
+    [[nodiscard]] bool tells_apart(const touch& x, unsigned t, std::uintptr_t base) const;
+    [[noreturn]] void are_told_apart();
+    void begins_to_join(unsigned t, bool asks_result);
+    void has_joined(unsigned t);
+    void look_between_joins(const granule& g);
+    void tell_alike();
     // An access of the current thread.
     [[nodiscard]] touch now(std::uint8_t mask, access_kind how, void* pc) const {
         const explorer::engine& e = engine();
-        return {pc, e.next_index() + 1U, started_, e.current_thread(), mask, how};
+        return {pc, e.next_index() + 1U, at_once_, e.current_thread(), mask, how};
     }
-    // Of touches(), before the threads begin.
-    void touches_alone(const shadow::range& range, std::uintptr_t address, unsigned mask, access_kind how, void* pc);
+    // Of touches(), before the threads begin; and a read after their end, since what it could race with is over.
+    void touches_alone(const shadow::range& range, std::uintptr_t address, std::size_t size, unsigned mask,
+                       access_kind how, void* pc);
     [[nodiscard]] bool has_been_quiet() const { return entries - quiet_from_ > most_quiet; }
     // An operation that another thread may answer, once there is one.
     [[gnu::always_inline]] void asks_others(void* pc) {
@@ -303,7 +383,7 @@ private:
         if (!among_threads_ && ++asked_alone_ > most_alone) asks_too_often_alone(pc);
     }
     [[noreturn]] void asks_too_often_alone(void* pc);
-    void check_touch(granule& g, bool on_heap, touch now);
+    void check_touch(granule& g, bool on_heap, touch now, std::uintptr_t base);
     [[gnu::always_inline]] void note_access(std::uintptr_t address, std::size_t size, access_kind how) {
         if (plain_write(how)) begin_write(me(), address, size, how);
         engine().asked(law_kind::race);
@@ -339,9 +419,13 @@ private:
     [[nodiscard]] round round_since(modelled_thread& m, const visit& before, const registers& where,
                                     unsigned index) const;
     const explorer::event* next_of_cut(modelled_thread& m, void* pc, const registers& where, const char* operation);
-    // Of thread 0 before it had any event, and the thread was started since.
-    static bool was_before_start(const touch& x, unsigned thread) {
-        return x.thread() == 0 && x.when() == 1 && thread > x.started();
+    // Of thread 0 before it had any event, and this thread was started since, or one that it knows of.
+    [[nodiscard]] bool was_before_start(const touch& x, unsigned thread, const explorer::vector_clock& known) const {
+        if (x.thread() != 0 || x.when() != 1) return false;
+        if (threads_[thread].nth > x.started()) return true;
+        for (unsigned u = 1; u < count_; ++u)
+            if (known[u] != 0 && threads_[u].nth > x.started()) return true;
+        return false;
     }
     // Before the threads begin nothing races, and a location that begins has no other writer than that thread: what gives
     // and takes memory is all that has to be known later.
@@ -355,10 +439,10 @@ private:
     [[nodiscard]] bool is_in_question(void* one, void* other) const;
     [[noreturn]] void race(const touch& x, access_kind how, void* pc);
     // Takes in what a thread does; looks for races.
-    [[gnu::always_inline]] void take_in(granule& g, bool on_heap, touch what, access_kind how) {
-        if (!g.takes(what, how, on_heap)) check_touch(g, on_heap, what);
+    [[gnu::always_inline]] void take_in(granule& g, bool on_heap, touch what, access_kind how, std::uintptr_t address) {
+        if (!g.takes(what, how, on_heap)) check_touch(g, on_heap, what, address);
     }
-    explorer::object* at_these_bytes(granule& g, bool on_heap, const located& wanted, access_kind how, void* pc);
+    explorer::object* at_these_bytes(granule& g, std::uintptr_t base, bool on_heap, const located& wanted, access_kind how, void* pc);
     explorer::object& locate_wide(std::uintptr_t address, std::size_t size, role what, access_kind how, void* pc);
     // The plain write that a location begins with, as its name has it.
     struct plain_origin {
@@ -376,12 +460,20 @@ private:
     void forgive_what_is_reachable();
 
     const scenario* scenario_ = nullptr;
-    unsigned count_ = 1, started_ = 0, joined_ = 0;
+    // The threads that executions so far have started: number 1 is the first.
+    const std::vector<thread_start>* starts_ = nullptr;
+    unsigned count_ = 1;
+    explorer::thread_set started_ = 0;  // bits
+    unsigned at_once_ = 0;              // of them, before thread 0 had any event
+    bool looks_for_alike_ = false, quietly_ = false;
+    explorer::thread_set joining_ = 0;  // threads that are alike, of which some have been joined, and not all
+    unsigned joiner_ = 0, joined_at_ = 0;  // by this thread, the last in front of this event
     bool races_are_relaxed_ = false;
     std::pair<std::string, std::string> race_in_question_;
     bool finished_ = false;         // the scenario's body
     bool is_simple_ = false;        // no trace is asked for
     bool among_threads_ = false;    // the program is in one of them, or else before all
+    bool knows_all_ = false;        // in one of them, and is_alone()
     std::uint64_t moment_ = 0;      // what its accesses have in common
     unsigned asked_alone_ = 0;      // atomic operations before the threads
     std::uint64_t quiet_from_ = 0;  // what `entries` was at the last event
@@ -392,11 +484,20 @@ private:
     std::vector<std::uintptr_t> atomics_;  // granules in which a location was made
     std::deque<explorer::object> objects_;
     std::vector<library_lock> library_locks_;
+    struct told_write {
+        const explorer::code_place* by;
+        std::uintptr_t at;
+        void* pc;
+        std::uint64_t value;
+    };
+    std::vector<told_write> told_writes_, told_plain_;  // of this execution, while --reach asks
+    std::vector<std::uintptr_t> fallen_;   // of those, atomics of which a value was replaced by a smaller one
     struct counted {
         const void *object, *block;
         void (*destroy)(void*);
     };
     std::vector<counted> counted_;
+    std::vector<std::pair<unsigned, void (*)(void*)>> keys_;  // with what ends a value
     std::array<modelled_thread, explorer::max_threads> threads_;
 };
 
@@ -407,12 +508,12 @@ inline runtime& the_runtime() { return made_runtime != nullptr ? *made_runtime :
 // While it lives, the explorer's side runs, and another thread may go on meanwhile.
 class outside_program {
 public:
-    outside_program() : was_(std::exchange(in_program, false)) {
+    [[gnu::always_inline]] outside_program() : was_(std::exchange(in_program, false)) {
         if (!was_) return;
         ++entries;
         made_runtime->end_write();
     }
-    ~outside_program() {
+    [[gnu::always_inline]] ~outside_program() {
         if (!was_) return;
         made_runtime->goes_on();
     }
@@ -435,7 +536,13 @@ public:
     beside_program& operator=(const beside_program&) = delete;
 };
 
-// What asks for more threads than were counted.
-inline constexpr const char* one_more_thread = "one more thread than counted so far";
+// Verdicts that ask for another search: the first is followed by the thread that starts one more, and how many it has
+// started.
+inline constexpr const char* search_again = "search again: ";
+inline constexpr std::string_view one_more_thread = "search again: one more thread, by ",
+                                  may_be_alike_quietly = "search again: threads may be alike",
+                                  are_not_alike = "search again: threads that seemed alike are told apart";
+// How the name begins of what was reached, with the threads that are alike.
+inline constexpr std::string_view alike_mark = "symmetry of threads ";
 
 }  // namespace apiary::model::as_it_is

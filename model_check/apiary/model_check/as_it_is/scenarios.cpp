@@ -1,15 +1,20 @@
 // scenarios: APIARY_SCENARIO and apiary::check(), and what the explorer is given for them.
 #include <apiary/check.hpp>
 
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include <apiary/model_check/as_it_is/calls.hpp>
 #include <apiary/model_check/as_it_is/image.hpp>
 #include <apiary/model_check/as_it_is/run.hpp>
 #include <apiary/model_check/as_it_is/runtime.hpp>
 #include <apiary/model_check/as_it_is/tls.hpp>
+#include <apiary/model_check/explorer/searcher.hpp>
+#include <apiary/model_check/explorer/symmetry.hpp>
+#include <apiary/model_check/never_reached.hpp>
 
 extern "C" const bool apiary_allows_assembly, apiary_sees_values;  // image_begin.cpp
 
@@ -18,6 +23,7 @@ namespace apiary::model::as_it_is {
 void compiled_is_linked();
 void heap_is_linked();
 void threads_are_linked();
+void threads_of_c_are_linked();
 void kernel_is_linked();
 void refused_is_linked();
 void shared_locks_are_linked();
@@ -37,11 +43,18 @@ constinit bool instrumentation_shows = false;
 }
 void told_that_it_shows() { instrumentation_shows = true; }
 
+namespace {
+// A replay's token ends so where the search took what came before thread 0's first event for none (twins.cpp).
+constexpr std::string_view token_of_quiet = ",quiet";
+}  // namespace
+
 verdict run(const scenario& s, const search_options& options) {
     longest_loop = options.loop_seconds;
+    tells_reach = options.reach;
     compiled_is_linked();
     heap_is_linked();
     threads_are_linked();
+    threads_of_c_are_linked();
     kernel_is_linked();
     refused_is_linked();
     shared_locks_are_linked();
@@ -61,17 +74,52 @@ verdict run(const scenario& s, const search_options& options) {
         "steps=";
     if (s.outcome != nullptr)
         p.outcome = [](void*, std::array<char, 128>& buffer) { return the_runtime().outcome(buffer); };
-    p.no_finding = one_more_thread;
-    for (p.threads = s.threads;; ++p.threads) {
-        the_runtime().prepare(s, p.threads, options);
-        verdict v = explorer::explore(p, options);
-        if (v.result == outcome::fail && v.reason == one_more_thread) continue;
+    p.no_finding = search_again;
+    std::vector<thread_start> starts;
+    for (unsigned nth = 0; nth + 1 < s.threads; ++nth) starts.push_back({0, nth});
+    search_options asked = options;
+    bool quietly = asked.replay.ends_with(token_of_quiet);
+    if (quietly) asked.replay.resize(asked.replay.size() - token_of_quiet.size());
+    // The parts of a search agree beforehand on what is left out: none may find out alone that threads are told apart.
+    asked.alike = options.alike && explorer::is_exhaustive(options.mode) && options.shards == 1 && options.from.empty() &&
+                  options.replay.empty();
+    for (;;) {
+        the_runtime().prepare(s, starts, asked, quietly);
+        p.threads = static_cast<unsigned>(starts.size()) + 1;
+        verdict v = explorer::explore(p, asked);
+        if (v.result == outcome::fail && v.reason.starts_with(one_more_thread)) {
+            const char* const by = v.reason.c_str() + one_more_thread.size();
+            thread_start next;
+            if (std::sscanf(by, "%u after %u", &next.by, &next.nth) == 2) starts.push_back(next);
+            continue;
+        }
+        if ((v.result == outcome::fail && v.reason.starts_with(are_not_alike)) ||
+            (v.result == outcome::error && v.reason.starts_with(explorer::not_alike))) {
+            asked.alike = quietly = false;
+            continue;
+        }
+        if (v.result == outcome::fail && v.reason == may_be_alike_quietly) {
+            quietly = true;
+            continue;
+        }
+        if (quietly && !v.replay.empty()) v.replay += token_of_quiet;
+        if (quietly) v.bound += "; what the scenario takes from the heap before its first event is new memory";
         if (const std::size_t at = v.bound.find("; "); !apiary_sees_values && at != std::string::npos)
             v.bound.insert(at,
                            "; classes that calls take or return by value, ends of objects, and reads whose value "
                            "nobody uses, are not seen");
         v.bound +=
             "; at most " + std::to_string(most_failed_tries) + " failures of try_lock in a row on a lock that is held";
+        std::erase_if(v.reached, [&](const auto& told) {
+            const bool is_ours = told.first.starts_with(came_to_mark);
+            if (is_ours) v.came_to[told.first.substr(came_to_mark.size())] += told.second;
+            return is_ours;
+        });
+        std::erase_if(v.reached, [&](const auto& told) {
+            const bool is_ours = told.first.starts_with(alike_mark);
+            if (is_ours) v.bound += "; " + told.first + " (--alike: if the program looks at no address and no clock)";
+            return is_ours;
+        });
         if (v.reached.erase(runtime::rounds_were_cut) != 0)
             v.bound += std::string(runtime::bound_of_cuts) + " after " + std::to_string(options.bounds.rounds) +
                        " rounds that saw the same, and runs on as if the others saw it, too (--bounds rounds=)";

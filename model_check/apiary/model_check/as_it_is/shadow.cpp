@@ -12,7 +12,7 @@ namespace apiary::model::as_it_is {
 namespace {
 std::size_t mixed(std::uintptr_t n) { return static_cast<std::size_t>((n * 0x9E37'79B9'7F4A'7C15U) >> 20); }
 // Names of the explorer's own objects are smaller.
-constexpr std::uint32_t first_name = std::uint32_t{16} << 20;
+constexpr std::uint32_t first_name = std::uint32_t{explorer::max_threads + 1} << 20;
 }  // namespace
 
 void shadow::watch(std::uintptr_t begin, std::uintptr_t bytes, bool is_heap) {

@@ -78,24 +78,28 @@ constexpr bool conflict(access_kind a, access_kind b) {
     return (writes(a) || writes(b)) && !(is_atomic(a) && is_atomic(b));
 }
 
-// Sets of threads, one in each byte: of those that read, write, read atomically, write atomically.
-using thread_sets = std::uint32_t;
+// Sets of threads, one in each 16 bits: of those that read, write, read atomically, write atomically.
+using thread_sets = std::uint64_t;
 constexpr thread_sets in_set_of(access_kind a, unsigned threads) {
     const access_kind of = a <= access_kind::atomic_write ? a
                            : a == access_kind::queue      ? access_kind::atomic_write
                                                           : access_kind::write;
-    return threads << 8 * static_cast<unsigned>(of);
+    return thread_sets{threads} << explorer::max_threads * static_cast<unsigned>(of);
 }
 // One thread in the set of each kind that conflicts with this one. A queue's stand in the set of atomic writes, which they are
 // taken for here: check_touch() tells them apart.
-constexpr thread_sets in_sets_against(access_kind a) {
-    thread_sets all = 0;
-    if (a == access_kind::queue) a = access_kind::atomic_write;
-    for (const access_kind b :
-         {access_kind::read, access_kind::write, access_kind::atomic_read, access_kind::atomic_write})
-        if (conflict(a, b)) all |= in_set_of(b, 1);
-    return all;
-}
+inline constexpr std::array<thread_sets, 8> sets_against = [] {
+    std::array<thread_sets, 8> each{};
+    for (std::size_t i = 0; i != each.size(); ++i) {
+        auto a = static_cast<access_kind>(i);
+        if (a == access_kind::queue) a = access_kind::atomic_write;
+        for (const access_kind b :
+             {access_kind::read, access_kind::write, access_kind::atomic_read, access_kind::atomic_write})
+            if (conflict(a, b)) each[i] |= in_set_of(b, 1);
+    }
+    return each;
+}();
+constexpr thread_sets in_sets_against(access_kind a) { return sets_against[static_cast<std::size_t>(a)]; }
 
 // The touches of a granule. Adding one where there is room takes no call.
 class touch_list {
@@ -143,6 +147,12 @@ struct alignas(64) granule {
         if (now.how() == access_kind::release) given &= static_cast<std::uint8_t>(~now.mask());
         touches.add(now);
     }
+    // All of it goes back to the heap after every other thread has ended: what they did there is over.
+    void is_freed_alone(touch now) {
+        touches.end_at(touches.begin());
+        have = against = 0;
+        add(now);
+    }
     // Takes a thread's read or write in (no beginning or end of memory) where nothing has to be asked of another, or was asked already. False: all
     // have to be looked at. Never allocates. `how` is that of `now`: a caller may know it when it is compiled.
     [[gnu::always_inline]] bool takes(touch now, access_kind how, bool on_heap) {
@@ -162,7 +172,7 @@ struct alignas(64) granule {
 private:
     // No other thread has touched it so that it conflicts, and it is there.
     [[nodiscard]] bool is_alone_in(access_kind how, thread_sets own, std::uint8_t mask, bool on_heap) const {
-        return (against & (in_set_of(how, 0xFF) ^ own)) == 0 && !(on_heap && (mask & ~given) != 0);
+        return (against & (in_set_of(how, 0xFFFF) ^ own)) == 0 && !(on_heap && (mask & ~given) != 0);
     }
     bool takes_again(touch now, bool on_heap);
 };
@@ -187,7 +197,7 @@ public:
         const range* next = nullptr;  // with the same upper bits
         [[nodiscard]] bool has(std::uintptr_t address) const { return address - begin < bytes; }
     };
-    [[nodiscard]] const range* range_of(std::uintptr_t address) const {
+    [[nodiscard, gnu::always_inline]] const range* range_of(std::uintptr_t address) const {
         const range* r = by_top_[address >> top_shift < by_top_.size() ? address >> top_shift : 0];
         for (; r != nullptr; r = r->next)
             if (r->has(address)) return r;
@@ -201,14 +211,14 @@ public:
         return g.run == run_ ? &g : nullptr;
     }
     // Null where one would have to be made.
-    granule* ready_in(const range& r, std::uintptr_t address) {
+    [[gnu::always_inline]] granule* ready_in(const range& r, std::uintptr_t address) {
         const std::uint32_t index = index_in(r, address);
         if (index == 0) return nullptr;
         granule& g = granules_[index - 1];
         if (g.run != run_) g.begin_run(run_);
         return &g;
     }
-    granule& in(const range& r, std::uintptr_t address) {
+    [[gnu::always_inline]] granule& in(const range& r, std::uintptr_t address) {
         granule* const g = ready_in(r, address);
         return g != nullptr ? *g : new_granule(r, address);
     }

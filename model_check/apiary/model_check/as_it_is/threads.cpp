@@ -11,6 +11,7 @@
 #include <apiary/model_check/as_it_is/calls.hpp>
 #include <apiary/model_check/as_it_is/places.hpp>
 #include <apiary/model_check/as_it_is/tls.hpp>
+#include <apiary/model_check/never_reached.hpp>
 
 namespace apiary::model::as_it_is {
 
@@ -34,6 +35,8 @@ void refuse_lock(void* pc) {
 namespace {
 
 using namespace apiary::model::as_it_is;
+using apiary::model::came_to_locks;
+using apiary::model::came_to_meets;
 namespace ex = apiary::model::explorer;
 
 #define CALLER __builtin_return_address(0)
@@ -66,6 +69,10 @@ unsigned failed_tries(const ex::object& o) {
     return n;
 }
 
+}  // namespace
+
+namespace apiary::model::as_it_is {
+
 int lock_mutex_until(pthread_mutex_t* m, const timespec* t, void* pc) {
     if (is_librarys(m, pc)) return 0;
     const outside_program now;
@@ -95,17 +102,109 @@ int condition_wait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* until,
     return ETIMEDOUT;
 }
 
+int lock_mutex(pthread_mutex_t* m, void* pc) {
+    if (is_librarys(m, pc)) return 0;
+    const registers where = apiary_registers;
+    const outside_program now;
+    the_runtime().may_stall(pc, where, "lock");
+    ex::object& o = lock_at(m, pc);
+    if (takes_again(m, o)) return 0;
+    const ex::vector_clock knew = runtime::engine().knowledge();
+    ex::lock(o, place_of_call(pc));
+    if (tells_reach) the_runtime().tell_lock(knew, pc);
+    the_runtime().takes(o);
+    return 0;
+}
+int try_lock_mutex(pthread_mutex_t* m, void* pc) {
+    if (is_librarys(m, pc)) return 0;
+    const registers where = apiary_registers;
+    const outside_program now;
+    the_runtime().may_stall(pc, where, "try_lock");
+    ex::object& o = lock_at(m, pc);
+    if (takes_again(m, o)) return 0;
+    the_runtime().came_to(came_to_locks, pc);
+    if (!ex::try_lock(o, place_of_call(pc), !is_by_the_library(pc))) {
+        the_runtime().came_to(came_to_meets, pc);
+        // A loop that counts its tries would go round for ever while another thread stands still.
+        if (failed_tries(o) > most_failed_tries && runtime::engine().at_end())
+            ex::stall({[](const void*, std::uint64_t) { return true; }, nullptr}, place_of_call(pc), "try_lock");
+        return EBUSY;
+    }
+    the_runtime().takes(o);
+    return 0;
+}
+int unlock_mutex(pthread_mutex_t* m, void* pc) {
+    if (is_librarys(m, pc)) return 0;
+    const outside_program now;
+    ex::object& o = lock_at(m, pc);
+    if (holds(o) && is_recursive(m) && m->__data.__count > 0) {
+        the_runtime().effect();
+        --m->__data.__count;
+        return 0;
+    }
+    ex::unlock(o, place_of_call(pc));
+    the_runtime().gives_back(o);
+    return 0;
+}
+int once_only(void* once, void (*initialise)(), void* pc) {
+    auto* const flag = static_cast<char*>(once);
+    if (is_librarys(once, pc)) {
+        if (*flag == 0) initialise();
+        *flag = 2;
+        return 0;
+    }
+    const auto state = [&]() -> ex::object& {
+        return the_runtime().locate(number(flag), 1, role::atomic, access_kind::atomic_write, pc);
+    };
+    const auto leave = [&](bool done) {
+        const outside_program now;
+        if (done) ex::store(state(), once_state::done, std::memory_order_release, place_of_call(pc));
+        ex::unlock(lock_at(flag + 1, pc, 1), place_of_call(pc));
+    };
+    {
+        const outside_program now;
+        the_runtime().effect();
+        const ex::code_place& at = place_of_call(pc);
+        if (ex::load(state(), std::memory_order_acquire, at) == once_state::done) return 0;
+        ex::lock(lock_at(flag + 1, pc, 1), at);
+        if (ex::load(state(), std::memory_order_relaxed, at) == once_state::done) {
+            ex::unlock(lock_at(flag + 1, pc, 1), at);
+            return 0;
+        }
+    }
+    try {
+        initialise();
+    } catch (...) {
+        leave(false);
+        throw;
+    }
+    leave(true);
+    return 0;
+}
+
+unsigned thread_named(pthread_t t, void* pc) {
+    const unsigned which = the_runtime().thread_of(t);
+    if (which == ex::max_threads) the_runtime().fail("undefined behaviour: what is no thread is joined or detached", pc);
+    return which;
+}
+
+int notify(pthread_cond_t* c, bool all, void* pc) {
+    if (!in_program) return 0;
+    const outside_program now;
+    the_runtime().effect();
+    ex::object& queue = queue_at(c, 8, pc);
+    (void)(all ? ex::notify_all(queue, place_of_call(pc)) : ex::notify_one(queue, place_of_call(pc)));
+    return 0;
+}
+
+}  // namespace apiary::model::as_it_is
+
+namespace {
+
 int at_exit_of(const char* name, void (*destroy)(void*), void* object, void* module) {
     return reinterpret_cast<int (*)(void (*)(void*), void*, void*)>(::dlsym(RTLD_NEXT, name))(destroy, object, module);
 }
 
-int tell(pthread_cond_t* c, void (*whom)(ex::object&, const ex::code_place&), void* pc) {
-    if (!in_program) return 0;
-    const outside_program now;
-    the_runtime().effect();
-    whom(queue_at(c, 8, pc), place_of_call(pc));
-    return 0;
-}
 
 // A plain write begins another one in the same place.
 void ends(pthread_cond_t* c, void* pc) {
@@ -123,19 +222,30 @@ int pthread_create(pthread_t* t, const pthread_attr_t*, void* (*start)(void*), v
     if (!in_program) refuse_outside("a thread is started", CALLER);
     const outside_program now;
     the_runtime().touch_bytes(number(t), sizeof *t, access_kind::write, CALLER);
-    *t = thread_pointer_of(the_runtime().start_thread(start, argument, CALLER));
+    *t = thread_pointer_of(the_runtime().start_thread(start, nullptr, argument, CALLER));
     return 0;
 }
 int pthread_join(pthread_t t, void** result) {
     if (!in_program) refuse_outside("a thread is joined", CALLER);
     const outside_program now;
-    const unsigned which = the_runtime().thread_of(t);
-    if (which == ex::max_threads) the_runtime().fail("join of what is no thread", CALLER);
-    void* const value = the_runtime().join(which, CALLER);
-    if (result != nullptr) *result = value;
+    void** const value = the_runtime().join(thread_named(t, CALLER), result != nullptr, CALLER);
+    if (value == nullptr) return EDEADLK;
+    if (result != nullptr) *result = *value;
     return 0;
 }
-int pthread_detach(pthread_t) { return 0; }
+int pthread_detach(pthread_t t) {
+    if (!in_program) return 0;
+    const outside_program now;
+    the_runtime().leave(thread_named(t, CALLER), CALLER);
+    return 0;
+}
+pthread_t pthread_self() noexcept {
+    if (in_program) {
+        const outside_program now;
+        the_runtime().asks_who_it_is();
+    }
+    return reinterpret_cast<pthread_t>(__builtin_thread_pointer());
+}
 int sched_yield() { return 0; }
 int __cxa_thread_atexit(void (*destroy)(void*), void* object, void* module) noexcept {
     if (!in_program) return at_exit_of("__cxa_thread_atexit", destroy, object, module);
@@ -166,48 +276,11 @@ int pthread_mutex_destroy(pthread_mutex_t* m) {
     the_runtime().touch_bytes(number(m), sizeof *m, access_kind::write, CALLER);
     return 0;
 }
-int apiary_pthread_mutex_lock(pthread_mutex_t* m) {
-    if (is_librarys(m, CALLER)) return 0;
-    const registers where = apiary_registers;
-    const outside_program now;
-    the_runtime().may_stall(CALLER, where, "lock");
-    ex::object& o = lock_at(m, CALLER);
-    if (takes_again(m, o)) return 0;
-    ex::lock(o, place_of_call(CALLER));
-    the_runtime().takes(o);
-    return 0;
-}
-int apiary_pthread_mutex_trylock(pthread_mutex_t* m) {
-    if (is_librarys(m, CALLER)) return 0;
-    const registers where = apiary_registers;
-    const outside_program now;
-    the_runtime().may_stall(CALLER, where, "try_lock");
-    ex::object& o = lock_at(m, CALLER);
-    if (takes_again(m, o)) return 0;
-    if (!ex::try_lock(o, place_of_call(CALLER), !is_by_the_library(CALLER))) {
-        // A loop that counts its tries would go round for ever while another thread stands still.
-        if (failed_tries(o) > most_failed_tries && runtime::engine().at_end())
-            ex::stall({[](const void*, std::uint64_t) { return true; }, nullptr}, place_of_call(CALLER), "try_lock");
-        return EBUSY;
-    }
-    the_runtime().takes(o);
-    return 0;
-}
+int apiary_pthread_mutex_lock(pthread_mutex_t* m) { return lock_mutex(m, CALLER); }
+int apiary_pthread_mutex_trylock(pthread_mutex_t* m) { return try_lock_mutex(m, CALLER); }
 KEEPS_REGISTERS_OF(pthread_mutex_lock, pthread_mutex_lock)
 KEEPS_REGISTERS_OF(pthread_mutex_trylock, pthread_mutex_trylock)
-int pthread_mutex_unlock(pthread_mutex_t* m) {
-    if (is_librarys(m, CALLER)) return 0;
-    const outside_program now;
-    ex::object& o = lock_at(m, CALLER);
-    if (holds(o) && is_recursive(m) && m->__data.__count > 0) {
-        the_runtime().effect();
-        --m->__data.__count;
-        return 0;
-    }
-    ex::unlock(o, place_of_call(CALLER));
-    the_runtime().gives_back(o);
-    return 0;
-}
+int pthread_mutex_unlock(pthread_mutex_t* m) { return unlock_mutex(m, CALLER); }
 int pthread_mutex_timedlock(pthread_mutex_t* m, const timespec* t) { return lock_mutex_until(m, t, CALLER); }
 int pthread_mutex_clocklock(pthread_mutex_t* m, clockid_t, const timespec* t) { return lock_mutex_until(m, t, CALLER); }
 
@@ -219,10 +292,10 @@ int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t, con
     return condition_wait(c, m, t, CALLER);
 }
 int pthread_cond_signal(pthread_cond_t* c) {
-    return tell(c, [](ex::object& queue, const ex::code_place& at) { ex::notify_one(queue, at); }, CALLER);
+    return notify(c, false, CALLER);
 }
 int pthread_cond_broadcast(pthread_cond_t* c) {
-    return tell(c, [](ex::object& queue, const ex::code_place& at) { ex::notify_all(queue, at); }, CALLER);
+    return notify(c, true, CALLER);
 }
 int pthread_cond_init(pthread_cond_t* c, const pthread_condattr_t* how) {
     const bool ours = !is_librarys(c, CALLER);
@@ -274,40 +347,5 @@ void __cxa_guard_abort(std::int64_t* guard) {
     ex::unlock(lock_at(reinterpret_cast<char*>(guard) + 1, CALLER, 1), place_of_call(CALLER));
 }
 
-int pthread_once(pthread_once_t* once, void (*initialise)()) {
-    void* const pc = CALLER;
-    auto* const flag = reinterpret_cast<char*>(once);
-    if (is_librarys(once, pc)) {
-        if (*flag == 0) initialise();
-        *flag = 2;
-        return 0;
-    }
-    const auto state = [&]() -> ex::object& {
-        return the_runtime().locate(number(flag), 1, role::atomic, access_kind::atomic_write, pc);
-    };
-    const auto leave = [&](bool done) {
-        const outside_program now;
-        if (done) ex::store(state(), once_state::done, std::memory_order_release, place_of_call(pc));
-        ex::unlock(lock_at(flag + 1, pc, 1), place_of_call(pc));
-    };
-    {
-        const outside_program now;
-        the_runtime().effect();
-        const ex::code_place& at = place_of_call(pc);
-        if (ex::load(state(), std::memory_order_acquire, at) == once_state::done) return 0;
-        ex::lock(lock_at(flag + 1, pc, 1), at);
-        if (ex::load(state(), std::memory_order_relaxed, at) == once_state::done) {
-            ex::unlock(lock_at(flag + 1, pc, 1), at);
-            return 0;
-        }
-    }
-    try {
-        initialise();
-    } catch (...) {
-        leave(false);
-        throw;
-    }
-    leave(true);
-    return 0;
-}
+int pthread_once(pthread_once_t* once, void (*initialise)()) { return once_only(once, initialise, CALLER); }
 }

@@ -46,14 +46,14 @@ layout* made() {
     system_call(SYS_arch_prctl, ARCH_GET_FS, reinterpret_cast<long>(&all->own));
     all->fast = (::getauxval(AT_HWCAP2) & 2U) != 0;
     std::uintptr_t least = all->own;
-    struct search {
+    struct blocks_found {
         layout* all;
         std::uintptr_t* least;
         bool first = true;
     } s{all, &least};
     ::dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* data) {
-            auto& found = *static_cast<search*>(data);
+            auto& found = *static_cast<blocks_found*>(data);
             const bool program = std::exchange(found.first, false);
             const auto begin = reinterpret_cast<std::uintptr_t>(info->dlpi_tls_data);
             if (begin == 0 || begin > found.all->own) return 0;

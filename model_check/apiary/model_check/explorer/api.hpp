@@ -127,7 +127,7 @@ void law_asked();
 struct program {
     const char* name;
     unsigned threads;
-    std::uint8_t alike;  // bits: threads that run the same code and never look at their own number
+    std::uint16_t alike;  // bits: threads that run the same code and never look at their own number
     std::size_t size, alignment;
     void (*construct)(void* where);
     void (*before)(void* check);
@@ -138,7 +138,8 @@ struct program {
     void (*destroy)(void* check);
     void (*left)();          // may be null; after each run, however it ended
     const char* recognised;  // may be null: waits are spin_until(), and no loop of the program's is recognised
-    const char* no_finding;  // may be null; a failure for this reason ends the search, and nothing is drawn of it
+    // May be null. A failure that begins with it ends the search, and nothing is drawn of it.
+    const char* no_finding;
 };
 
 verdict explore(const program& p, const search_options& options);

@@ -64,6 +64,9 @@ inline std::uint64_t do_read(engine& e, operation& op, std::uint8_t* flags) {
         case read_mode::rmw:
             *flags = std::uint8_t{exclusive};
             break;
+        case read_mode::unless:
+            *flags = static_cast<std::uint8_t>(match ? 0 : exclusive);
+            break;
         case read_mode::cas:
         case read_mode::weak_cas:
             *flags = static_cast<std::uint8_t>(match ? exclusive : 0);
@@ -71,13 +74,13 @@ inline std::uint64_t do_read(engine& e, operation& op, std::uint8_t* flags) {
         case read_mode::timed_rmw:
             *flags = static_cast<std::uint8_t>(match ? exclusive : exclusive | forced);
             break;
-        case read_mode::either_rmw:
-            *flags = static_cast<std::uint8_t>(match ? exclusive : exclusive | forced | gave_up);
+        case read_mode::in_queue_until:
+            *flags = static_cast<std::uint8_t>(match ? 0 : exclusive | forced | gave_up);
             break;
         case read_mode::wait_rmw:
-        case read_mode::spurious_rmw:
+        case read_mode::in_queue:
             if (!match) e.fail("deadlock: " + e.describe(op.site) + " waits outside the threads");
-            *flags = exclusive;
+            *flags = op.mode == read_mode::wait_rmw ? std::uint8_t{exclusive} : std::uint8_t{0};
             break;
         case read_mode::spin_until:
             if (!op.done.holds(op.done.closure, value))

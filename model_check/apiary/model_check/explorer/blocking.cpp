@@ -5,13 +5,28 @@ namespace apiary::model::explorer {
 
 namespace {
 
-std::uint64_t set_bits(const void* bits, std::uint64_t old) { return old | *static_cast<const std::uint64_t*>(bits); }
+// Among the threads' bits: what comes before and after the threads has those of thread 0.
+unsigned place_of(const engine& e) {
+    const unsigned t = e.current_thread();
+    return t == main_thread ? 0 : t;
+}
+
 std::uint64_t add(const void* n, std::uint64_t old) { return old + *static_cast<const std::uint64_t*>(n); }
+// A thread begins to wait: of an earlier notification nothing is left.
+std::uint64_t enter_bits(const void* waits, std::uint64_t old) {
+    const std::uint64_t bit = *static_cast<const std::uint64_t*>(waits);
+    return (old & ~(bit << 16)) | bit;
+}
 std::uint64_t clear_bits(const void* bits, std::uint64_t old) {
     return old & ~*static_cast<const std::uint64_t*>(bits);
 }
-// The waiters lie in 16 bits, and in the next 16 those of them that have been woken: of a condition variable from bit 0, of a
-// futex from bit 32, above the program's word.
+// The waiters lie in 16 bits, and in the next 16 those that have been notified since they began to wait: of a condition
+// variable from bit 0, of a futex from bit 32, above the program's word. Two things are no step of the queue, and have no
+// place in its order:
+//   Q1  A waiter that was notified goes on. It reads the notification and writes nothing; its bit stays until it waits again.
+//   Q2  A notification while nobody waits. It reads that nobody does.
+// C++ has one order of notifications and of the parts of waits, consistent with happens-before ([thread.condition] 3). Put
+// each such read directly after the store that it reads: coherence makes that an order which is consistent.
 std::uint64_t notify_bits(const void* from, std::uint64_t old) {
     const std::uint64_t waiting = old & std::uint64_t{0xFFFF} << *static_cast<const unsigned*>(from);
     return (old & ~waiting) | waiting << 16;
@@ -96,24 +111,22 @@ void condition_ends(const object& condvar) {
     self().condition_ends(condvar.id);
 }
 
-// A mutex in the lower half; above it, in four bits for each thread, how often it reads. So an unlock
+// A mutex in the lower 16 bits; above it, in three bits for each thread, how often it reads. So an unlock
 // shows whether the thread holds the lock.
 namespace {
 
-constexpr unsigned reader_bits = 4;
-constexpr std::uint64_t most_reads = 15;
+constexpr unsigned reader_bits = 3, readers_from = 16;
+constexpr std::uint64_t most_reads = 7, writer_bits = 0xFFFF;
+static_assert(readers_from + reader_bits * max_threads <= 64);
 
-unsigned first_reader_bit(const engine& e) {
-    const unsigned t = e.current_thread();
-    return 32 + reader_bits * (t == main_thread ? 0 : t);  // what comes before the threads is thread 0's
-}
+unsigned first_reader_bit(const engine& e) { return readers_from + reader_bits * place_of(e); }
 
 // A read-modify-write that gave up writes what it found.
 std::uint64_t own_if_free(const void* owner, std::uint64_t old) {
     return old == 0 ? *static_cast<const std::uint64_t*>(owner) : old;
 }
 std::uint64_t read_if_no_writer(const void* one, std::uint64_t old) {
-    return (old & UINT32_MAX) == 0 ? old + *static_cast<const std::uint64_t*>(one) : old;
+    return (old & writer_bits) == 0 ? old + *static_cast<const std::uint64_t*>(one) : old;
 }
 
 bool lock_shared_by(read_mode mode, const char* name, object& rwlock, const code_place& at, bool may_own) {
@@ -126,9 +139,10 @@ bool lock_shared_by(read_mode mode, const char* name, object& rwlock, const code
     if (!may_own) e.asks_for_lock(rwlock.id, name, at);
     const std::uint64_t one = std::uint64_t{1} << from;
     const std::uint64_t before =
-        primitive(e, rwlock, at, name, acquire, mode, 0, UINT32_MAX, read_if_no_writer, &one, &flags, op);
+        primitive(e, rwlock, at, name, acquire, mode, 0, writer_bits, read_if_no_writer, &one, &flags, op);
     if ((flags & exclusive) == 0) return false;
-    if ((before >> from & most_reads) == most_reads) e.fail("a lock is held shared sixteen times by one thread");
+    if ((before >> from & most_reads) == most_reads)
+        e.fail("refused: a lock that one thread holds shared more than seven times (" + e.describe(op.site) + ")");
     do_write(e, op, read_if_no_writer(&one, before), true);
     if ((flags & forced) != 0) return false;
     e.takes_lock(rwlock.id, op.site);
@@ -138,10 +152,10 @@ bool lock_shared_by(read_mode mode, const char* name, object& rwlock, const code
 }  // namespace
 
 std::uint32_t lock_holders(std::uint64_t word) {
-    const auto writer = static_cast<std::uint32_t>(word & UINT32_MAX);
+    const auto writer = static_cast<std::uint32_t>(word & writer_bits);
     std::uint32_t all = writer == 0 ? 0 : 1U << (writer - 1);
     for (unsigned t = 0; t < max_threads; ++t)
-        if ((word >> (32 + reader_bits * t) & most_reads) != 0) all |= 1U << t;
+        if ((word >> (readers_from + reader_bits * t) & most_reads) != 0) all |= 1U << t;
     return all;
 }
 
@@ -233,18 +247,18 @@ namespace {
 
 constexpr unsigned condvar_bits = 0, futex_bits = 32;
 
-std::uint64_t waiting_bit(const engine& e, unsigned from) { return std::uint64_t{1} << (from + e.current_thread()); }
+std::uint64_t waiting_bit(const engine& e, unsigned from) { return std::uint64_t{1} << (from + place_of(e)); }
 
 // The rest of a wait whose waiting bit is set. False when it gave up.
 bool block_until_notified(engine& e, object& o, unsigned from, const char* name, read_mode mode, const code_place& at) {
     const inside scope;
-    const std::uint64_t waits = waiting_bit(e, from), notified = waits << 16, both = waits | notified;
+    const std::uint64_t waits = waiting_bit(e, from), notified = waits << 16;
     operation op;
     std::uint8_t flags = 0;
     const std::uint64_t before =
-        primitive(e, o, at, name, relaxed, mode, notified, notified, clear_bits, &both, &flags, op);
-    do_write(e, op, before & ~both, true);
-    return (flags & (mode == read_mode::either_rmw ? gave_up : forced)) == 0 || mode == read_mode::spurious_rmw;
+        primitive(e, o, at, name, relaxed, mode, notified, notified, clear_bits, &waits, &flags, op);
+    if ((flags & exclusive) != 0) do_write(e, op, clear_bits(&waits, before), true);
+    return (flags & gave_up) == 0;
 }
 
 unsigned notify(object& o, unsigned from, const code_place& at, const char* name, bool all) {
@@ -252,11 +266,13 @@ unsigned notify(object& o, unsigned from, const code_place& at, const char* name
     engine& e = self();
     operation op;
     std::uint8_t flags = 0;
-    const std::uint64_t state = primitive(e, o, at, name, relaxed, read_mode::rmw, 0, every_bit,
+    const std::uint64_t waiters = std::uint64_t{0xFFFF} << from;
+    const std::uint64_t state = primitive(e, o, at, name, relaxed, read_mode::unless, 0, waiters,
                                           all ? notify_bits : nullptr, &from, &flags, op);
-    const std::uint64_t waiting = state & std::uint64_t{0xFFFF} << from;
+    if ((flags & exclusive) == 0) return 0;
+    const std::uint64_t waiting = state & waiters;
     std::uint64_t woken = waiting;
-    if (!all && waiting != 0) {
+    if (!all) {
         const auto n = static_cast<std::uint32_t>(__builtin_popcountll(waiting));
         std::uint32_t which = 0;
         if (n > 1) {
@@ -279,8 +295,8 @@ std::uint64_t enter(engine& e, object& queue, const code_place& at, operation& o
     std::uint8_t flags = 0;
     const std::uint64_t waits = waiting_bit(e, condvar_bits);
     const std::uint64_t before =
-        primitive(e, queue, at, "wait", relaxed, read_mode::rmw, 0, every_bit, set_bits, &waits, &flags, op);
-    do_write(e, op, before | waits, true);
+        primitive(e, queue, at, "wait", relaxed, read_mode::rmw, 0, every_bit, enter_bits, &waits, &flags, op);
+    do_write(e, op, enter_bits(&waits, before), true);
     return before;
 }
 
@@ -312,7 +328,7 @@ void enter_queue(object& queue, const code_place& at) {
 
 bool block_in_queue(object& queue, bool may_time_out, const code_place& at) {
     return block_until_notified(self(), queue, condvar_bits, "wait (blocked)",
-                                may_time_out ? read_mode::either_rmw : read_mode::spurious_rmw, at);
+                                may_time_out ? read_mode::in_queue_until : read_mode::in_queue, at);
 }
 
 unsigned notify_one(object& condvar, const code_place& at) {
@@ -332,12 +348,12 @@ bool futex_wait(object& futex, std::uint32_t expected, bool may_time_out, const 
         std::uint8_t flags = 0;
         const std::uint64_t waits = waiting_bit(e, futex_bits);
         const std::uint64_t before = primitive(e, futex, at, "futex wait", relaxed, read_mode::cas, expected,
-                                               UINT32_MAX, set_bits, &waits, &flags, op);
+                                               UINT32_MAX, enter_bits, &waits, &flags, op);
         if ((flags & exclusive) == 0) return true;
-        do_write(e, op, before | waits, true);
+        do_write(e, op, enter_bits(&waits, before), true);
     }
     return block_until_notified(e, futex, futex_bits, "futex wait (blocked)",
-                                may_time_out ? read_mode::either_rmw : read_mode::spurious_rmw, at);
+                                may_time_out ? read_mode::in_queue_until : read_mode::in_queue, at);
 }
 
 void futex_wake(object& futex, bool all, const code_place& at) {

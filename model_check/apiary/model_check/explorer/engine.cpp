@@ -415,7 +415,8 @@ unsigned engine::serve_one() {
         event& e = g_->threads[t].back();
         e.rf = g_->store_at(e.slot, static_cast<unsigned>(g_->slots[e.slot].co.size()));
         const bool goes_on = ends_wait(*fibers_[t]->pending);
-        e.flags = static_cast<std::uint8_t>(!goes_on ? blocked : e.mode == read_mode::spin_until ? 0 : exclusive);
+        const bool writes = e.mode != read_mode::spin_until && !waits_in_queue(e.mode);
+        e.flags = static_cast<std::uint8_t>(!goes_on ? blocked : writes ? exclusive : 0);
         settle_read(e);
         if (goes_on) return t;
     }
@@ -508,7 +509,7 @@ bool engine::push_at(trail way) {
 
 std::unique_ptr<graph> engine::root() const {
     auto g = std::make_unique<graph>();
-    g->alike = program_.alike;
+    g->are_alike(program_.alike);
     return g;
 }
 

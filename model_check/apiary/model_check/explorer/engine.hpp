@@ -55,7 +55,7 @@ struct option {
     unsigned place = 0;  // write: place in co; choice: the number chosen
 };
 
-// The way to a place in the search tree: which child was taken wherever there were several.
+// The way to a place in the search tree: which child was taken wherever there were several, or the run ended at one.
 using trail = std::vector<std::uint32_t>;
 
 // A graph to start a run from, and where it stands in the search tree.
@@ -174,6 +174,10 @@ public:
     // An object in which threads block comes to its end.
     void lock_ends(std::uint32_t object);
     void condition_ends(std::uint32_t object);
+    // Threads that have no event yet are alike (symmetry.hpp). The modes that follow one line know nothing of it.
+    void are_alike(thread_set threads) {
+        if (decider_ == nullptr && g_->count() == 0) g_->are_alike(threads);
+    }
     // What came before the threads goes on as thread 0.
     void becomes_thread_0();
     // The current thread stands in a condition variable's queue, and `others` do (bits).
@@ -220,7 +224,7 @@ public:
                         std::string (*text_of)(std::uint64_t value) = nullptr);
     void touch_cell(const object& o, bool writes, std::uint32_t site, const std::uint64_t* shown);
     [[nodiscard]] std::uint64_t peek(const object& o);
-    // The latest in modification order of those that happen before.
+    // The latest in modification order of the stores that happen before, and of those that a read which does has read.
     [[nodiscard]] std::uint64_t known_value(const location_info& info) const;
     void trace_sequential(const operation& op, const location_info& info);
     void trace_sequential_store(const operation& op, std::uint64_t value, bool in_rmw);
@@ -280,7 +284,7 @@ private:
     void resolve_conflict(const operation& op, const option& o);
     void push_children(std::vector<work_item>& children, bool forward);
     void probe_children(std::vector<work_item>& children, bool forward);
-    unsigned drawn_child(unsigned children);
+    unsigned drawn_child(unsigned children, bool forward);
     void start_from(work_item&& item);
     [[nodiscard]] bool owns(std::uint64_t path) const { return shards_ <= 1 || path % shards_ == shard_; }
     [[nodiscard]] bool takes(std::uint64_t path) const;

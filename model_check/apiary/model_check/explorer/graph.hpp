@@ -16,10 +16,11 @@
 
 namespace apiary::model::explorer {
 
-inline constexpr unsigned max_threads = 8;
+inline constexpr unsigned max_threads = 16;
 inline constexpr unsigned main_thread = max_threads;  // before() and after(): it has no events
 
 using vector_clock = std::array<std::uint16_t, max_threads>;
+using thread_set = std::uint16_t;  // a bit for each
 
 inline void join(vector_clock& into, const vector_clock& from) {
     for (unsigned i = 0; i < max_threads; ++i) into[i] = std::max(into[i], from[i]);
@@ -42,14 +43,18 @@ enum class read_mode : std::uint8_t {
     rmw,           // always followed by its write
     cas,           // writes when the value matches
     weak_cas,      // the same, and may fail on a match (bounded)
+    unless,        // writes when the value does not match: a notification, where somebody waits
     wait_rmw,      // blocks until the value matches, then writes: lock, park
     timed_rmw,     // the same, and may give up (bounded): park_until
-    spurious_rmw,  // the same, and may wake for nothing (bounded): condvar::wait
-    either_rmw,    // the same, and may do both: a condition variable's wait with a deadline
+    // Of a queue of waiters: blocks until the value matches, and reads the first store that does. No write follows,
+    // unless it wakes for nothing, or gives up (bounded).
+    in_queue,        // may wake for nothing: condvar::wait
+    in_queue_until,  // may do both: a condition variable's wait with a deadline
     spin_until,    // blocks until a predicate holds
 };
 constexpr bool waits(read_mode m) { return m >= read_mode::wait_rmw; }
-constexpr bool has_deadline(read_mode m) { return m == read_mode::timed_rmw || m == read_mode::either_rmw; }
+constexpr bool has_deadline(read_mode m) { return m == read_mode::timed_rmw || m == read_mode::in_queue_until; }
+constexpr bool waits_in_queue(read_mode m) { return m == read_mode::in_queue || m == read_mode::in_queue_until; }
 
 // Orders beside those of std::memory_order: of the asymmetric fences.
 inline constexpr std::uint8_t light_order = 6, heavy_order = 7;
@@ -67,12 +72,12 @@ enum event_flag : std::uint8_t {
     // its maximality what it would have asked of that. TruSt makes two graphs of this: one with the revisit, one
     // that goes on beside the blocked read, never ends, and only revisits.
     woken = 16,
-    gave_up = 32,  // of an either_rmw that was forced: it timed out, and did not wake for nothing
+    gave_up = 32,  // of an in_queue_until that was forced: it timed out, and did not wake for nothing
 };
 
 // The flags of a wait that gave up.
 constexpr std::uint8_t timed_out(read_mode m) {
-    return m == read_mode::either_rmw ? std::uint8_t{forced | exclusive | gave_up} : std::uint8_t{forced | exclusive};
+    return m == read_mode::in_queue_until ? std::uint8_t{forced | exclusive | gave_up} : std::uint8_t{forced | exclusive};
 }
 
 enum bounded_choice : unsigned { weak_failures, timeouts, spurious_wakes, reuses, bounded_choices };
@@ -98,8 +103,8 @@ struct event {
     std::uint8_t order = 0;  // std::memory_order in force, or that of an asymmetric fence
     std::uint8_t success_order = 0, failure_order = 0;
     std::uint8_t flags = 0;
-    std::uint8_t twins = 0;   // threads alike and before this one, with the same events so far (symmetry.hpp)
-    std::uint8_t causes = 0;  // threads declared alike that have events in its sb ∪ rf past
+    thread_set twins = 0;   // threads alike and before this one, with the same events so far (symmetry.hpp)
+    thread_set causes = 0;  // threads declared alike that have events in its sb ∪ rf past
 
     static constexpr std::uint32_t no_slot = 0xFFFF'FFFFU;
 
@@ -141,7 +146,8 @@ struct graph {
     std::array<std::vector<event>, max_threads> threads;
     std::vector<location> slots;
     std::uint32_t next_stamp = 1;
-    std::uint8_t alike = 0;  // the threads declared alike, by bits; 0 where symmetry is not used
+    thread_set alike = 0;                             // all that are alike to another; 0 where symmetry is not used
+    std::array<thread_set, max_threads> alike_to{};  // by thread: those, with itself
 
     [[nodiscard]] event& at(event_id id) { return threads[thread_of(id)][index_of(id)]; }
     [[nodiscard]] const event& at(event_id id) const { return threads[thread_of(id)][index_of(id)]; }
@@ -178,6 +184,13 @@ struct graph {
         slots.clear();
         next_stamp = 1;
         alike = 0;
+        alike_to = {};
+    }
+    // Before any of them has an event.
+    void are_alike(thread_set all) {
+        alike |= all;
+        for (unsigned t = 0; t < max_threads; ++t)
+            if ((all >> t & 1U) != 0) alike_to[t] |= all;
     }
 
     // Computes the clocks of the last event of its thread from its predecessors.

@@ -51,6 +51,7 @@ bool maximal(const graph& g, const event& e, const vector_clock& past) {
                 const event& lock = g.at(waited_on(g, e));
                 return previous(lock) && latest_in_previous(e.slot, lock.position);
             }
+            if (waits_in_queue(e.mode) && !e.has(blocked)) return true;  // it has no other way
             return latest_in_previous(e.slot, g.position(e.rf));
     }
     return false;
@@ -62,8 +63,8 @@ bool may_force(const graph& g, read_mode mode, bounded_choice how, const unsigne
     const attack& off = attacks();
     const bool offered =
         how == weak_failures ? mode == read_mode::weak_cas && !off.no_weak_failure
-        : how == timeouts    ? (mode == read_mode::timed_rmw || mode == read_mode::either_rmw) && !off.no_timeout
-                          : (mode == read_mode::spurious_rmw || mode == read_mode::either_rmw) && !off.no_spurious_wake;
+        : how == timeouts    ? has_deadline(mode) && !off.no_timeout
+                          : waits_in_queue(mode) && !off.no_spurious_wake;
     return offered && g.used(how) < most[how];
 }
 
@@ -84,18 +85,21 @@ ways ways_to_read(const graph& g, const event& e, std::uint64_t value, bool late
         case read_mode::cas:
             w.add(match ? exclusive : 0);
             break;
+        case read_mode::unless:
+            w.add(match ? 0 : exclusive);
+            break;
         case read_mode::weak_cas:
             w.add(match ? exclusive : 0);
             if (match && may_force(g, e.mode, weak_failures, most)) w.add(forced);
             break;
         case read_mode::wait_rmw:
         case read_mode::timed_rmw:
-        case read_mode::spurious_rmw:
-        case read_mode::either_rmw:
+        case read_mode::in_queue:
+        case read_mode::in_queue_until:
             // Waiting on a store that is not the latest is never the end of an execution, nor can a later
             // store revisit it (it is not maximal), so that only the latest is waited on.
             if (match)
-                w.add(exclusive);
+                w.add(waits_in_queue(e.mode) ? std::uint8_t{0} : std::uint8_t{exclusive});
             else if (latest)
                 w.add(blocked);
             if (match) break;
@@ -107,6 +111,10 @@ ways ways_to_read(const graph& g, const event& e, std::uint64_t value, bool late
             break;
     }
     return w;
+}
+
+bool is_told_by(const graph& g, const event& e, unsigned place) {
+    return waits_in_queue(e.mode) && matches(e, g.value_of(e.slot, g.store_at(e.slot, place)));
 }
 
 bool revisit_allowed(const graph& g, const event& r, const vector_clock& past, kept_sizes& keep) {
@@ -171,6 +179,7 @@ void engine::revisit(const event& from, event_id target, std::vector<work_item>&
     if (w.has(exclusive) && !where.empty() && where[0] < least) where.clear();
     const auto top = static_cast<unsigned>(base->slots[w.slot].co.size());
     for (const unsigned place : where) {
+        if (is_told_by(*base, r, place)) continue;
         const ways how = ways_to_read(*base, r, w.value, place == top, limits_.most.data());
         for (unsigned i = 0; i < how.count; ++i) {
             std::unique_ptr<graph> next = copy(*base);

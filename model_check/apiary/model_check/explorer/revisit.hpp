@@ -19,6 +19,10 @@ struct ways {
 // `latest`: the store is the last in co. `most`: the bounds, by bounded_choice.
 ways ways_to_read(const graph& g, const event& e, std::uint64_t value, bool latest, const unsigned most[]);
 
+// Of a wait in a queue: whether the store at this place says that the thread was notified. So do all after it, up to the
+// thread's next wait; it reads the first.
+bool is_told_by(const graph& g, const event& e, unsigned place);
+
 // What a revisit keeps of each thread.
 using kept_sizes = std::array<unsigned, max_threads>;
 

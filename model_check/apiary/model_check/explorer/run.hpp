@@ -34,7 +34,7 @@ explorer::program program_of() {
         static_assert(std::ranges::all_of(Check::alike, [](unsigned t) { return t < Check::threads; }));
 #if !defined(APIARY_MODEL_NO_SYMMETRY)
     if constexpr (has_alike<Check>)
-        for (const unsigned t : Check::alike) p.alike |= static_cast<std::uint8_t>(1U << t);
+        for (const unsigned t : Check::alike) p.alike |= static_cast<std::uint16_t>(1U << t);
 #endif
     return p;
 }

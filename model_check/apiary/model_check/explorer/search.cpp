@@ -68,7 +68,7 @@ event& engine::append(const operation& op) {
         link_twins(*g_, e);
         if (unlike_a_twin(*g_, e, op)) {
             failure_.reason =
-                "threads that are declared alike are not: after the same events thread " + std::to_string(current_) +
+                std::string(not_alike) + ": after the same events thread " + std::to_string(current_) +
                 " does " + (op.site == 0 ? "something else" : describe(op.site)) +
                 ", and one before it does something else, or stores another value; take it out of `alike`";
             stop(run_end::nondeterministic);
@@ -91,7 +91,7 @@ void engine::apply(event& e, const option& o) {
 
 // Where a read can see the latest store alone, and in one way: that one.
 bool engine::only_the_latest(const event& e, std::vector<option>& options) const {
-    if (e.mode != read_mode::plain && e.mode != read_mode::rmw && e.mode != read_mode::cas) return false;
+    if (e.mode > read_mode::unless || e.mode == read_mode::weak_cas) return false;
     if (attacks().no_read_coherence) return false;
     const auto top = static_cast<unsigned>(g_->slots[e.slot].co.size());
     if (earliest_store(*g_, e.slot, knowledge_before(*g_, e)) != top) return false;
@@ -115,6 +115,7 @@ void engine::read_options(event_id id, const operation& op, std::vector<option>&
         const std::uint64_t value = g.value_of(e.slot, store);
         g_->at(id).flags = 0;  // an option tried before does not count against the bounds
         ways w = ways_to_read(g, e, value, place == top, limits_.most.data());
+        if (place > least && is_told_by(g, e, place - 1)) continue;
         if (e.mode == read_mode::spin_until) {
             const bool holds = op.done.holds(op.done.closure, value);
             w.count = holds || place == top ? 1 : 0;
@@ -176,7 +177,7 @@ void engine::push_children(std::vector<work_item>& children, bool forward) {
         }
         if (keeps_ways_) {
             c.way = way_;
-            if (total > 1) c.way.push_back(i + first);
+            if (total > 1 || !forward) c.way.push_back(i + first);  // an only child, too: its parent ends here
         }
         stack_.push_back(std::move(c));
     }
@@ -186,9 +187,9 @@ void engine::push_children(std::vector<work_item>& children, bool forward) {
 }
 
 // Of a way that ends here, none: the run is over.
-unsigned engine::drawn_child(unsigned children) {
+unsigned engine::drawn_child(unsigned children, bool forward) {
     if (guide_ != nullptr) {
-        if (children == 1) return 0;
+        if (children == 1 && forward) return 0;
         if (guided_ == guide_->size() || (*guide_)[guided_] >= children) stop(run_end::blocked);
         return (*guide_)[guided_++];
     }
@@ -205,7 +206,7 @@ void engine::probe_children(std::vector<work_item>& children, bool forward) {
     const auto total = static_cast<unsigned>(children.size()) + first;
     if (total == 0) stop(run_end::blocked);
     if (!forward) probe_.executions += 1 / weight_;  // the search makes a run of its own that ends here
-    const unsigned drawn = drawn_child(total);
+    const unsigned drawn = drawn_child(total, forward);
     weight_ /= total;
     if (drawn >= first) {
         probe_next_ = std::move(children[drawn - first]);

@@ -59,11 +59,11 @@ bool read_trail(std::string_view text, trail& way) {
         const std::size_t star = part.find('*');
         std::uint32_t child = 0, times = 1;
         if (!read_number(part.substr(0, star), child)) return false;
-        if (star != std::string_view::npos && (!read_number(part.substr(star + 1), times) || times > longest))
-            return false;
+        if (star != std::string_view::npos && !read_number(part.substr(star + 1), times)) return false;
+        if (times > longest - way.size()) return false;  // before it is held: a short text may say much
         way.insert(way.end(), times, child);
     }
-    return !way.empty() && way.size() <= longest;
+    return !way.empty();
 }
 
 std::string kind_of(const std::string& reason) { return reason.substr(0, reason.find(':')); }
@@ -87,6 +87,7 @@ void add_counts(verdict& into, const verdict& part) {
     for (const auto& [name, n] : part.reached) into.reached[name] += n;
     for (const auto& [name, n] : part.outcomes) into.outcomes[name] += n;
     for (const auto& [name, n] : part.laws) into.laws[name] += n;
+    for (const auto& [name, n] : part.came_to) into.came_to[name] += n;
     for (const auto& [name, order] : part.sites) into.sites[name] = order;
 }
 
@@ -420,7 +421,7 @@ void searcher::minimise(failure& best) {
     for (unsigned runs = 0; runs < most_runs && engine_.has_work(); ++runs) {
         if (engine_.explore_next() != run_end::failed) continue;
         const failure& f = engine_.last_failure();
-        if (program_.no_finding != nullptr && f.reason == program_.no_finding) continue;
+        if (program_.no_finding != nullptr && f.reason.starts_with(program_.no_finding)) continue;
         const bool is_better = kind_of(f.reason) == kind && f.g.count() < best.g.count();
         if (!best_is_forbidden && (!is_better || cxx20_forbids(f.g))) continue;
         if (best_is_forbidden && !is_better && cxx20_forbids(f.g)) continue;
@@ -448,7 +449,7 @@ void searcher::show(const std::vector<trace_row>& rows) {
 }
 
 bool searcher::is_no_finding(const failure& f) {
-    if (program_.no_finding == nullptr || f.reason != program_.no_finding) return false;
+    if (program_.no_finding == nullptr || !f.reason.starts_with(program_.no_finding)) return false;
     v_.reason = f.reason;
     return true;
 }

@@ -46,16 +46,16 @@ void link_twins(const graph& g, event& e) {
     const unsigned self = g.alike & 1U << e.thread;
     e.twins = e.causes = 0;
     if (e.index == 0) {
-        if (self != 0) e.twins = static_cast<std::uint8_t>(g.alike & (self - 1));
+        e.twins = static_cast<thread_set>(g.alike_to[e.thread] & ((1U << e.thread) - 1U));
     } else {
         const event& before = g.threads[e.thread][e.index - 1U];
         e.causes = before.causes;
         any_twin(g, before, [&](const event& x) {
-            if (same_event(x, before)) e.twins |= static_cast<std::uint8_t>(1U << x.thread);
+            if (same_event(x, before)) e.twins |= static_cast<thread_set>(1U << x.thread);
             return false;
         });
     }
-    e.causes |= static_cast<std::uint8_t>(self);
+    e.causes |= static_cast<thread_set>(self);
     if (attacks().no_twin_order) return;
     any_twin(g, e, [&](const event& x) {
         join(e.porf, x.porf);

@@ -11,6 +11,8 @@
 // is what TruSt needs. At least one graph of each orbit satisfies them: name the twins in an order of arrival that follows
 // sb ∪ rf and S2; S2 starts at events without alike threads in their past, so that no cycle comes back to one.
 //
+// Several sets of threads may be alike, each for itself; in S2 the past counts threads of all of them.
+//
 // After SPORE (Kokologiannakis, Marmanis, Vafeiadis, PLDI 2024), whose idea S1 is.
 // Tested by: explorer_symmetry_test, against the search without symmetry.
 #pragma once
@@ -20,6 +22,8 @@
 namespace apiary::model::explorer {
 
 struct operation;
+
+inline constexpr const char* not_alike = "threads that are declared alike are not";  // how that verdict begins
 
 // The part of graph::link that is about twins. The event comes with its predecessor's clocks.
 void link_twins(const graph& g, event& e);

@@ -380,7 +380,7 @@ unsigned few_preemptions::pick_thread(const graph&, const std::vector<unsigned>&
         if (t == last_) {
             candidates_.push_back(t);
             const read_mode mode = pending[t]->mode;
-            costs = !has_deadline(mode) && mode != read_mode::spurious_rmw;
+            costs = !has_deadline(mode) && mode != read_mode::in_queue;
         }
     if (!costs || used_ < most_)
         for (const unsigned t : can_go_on)

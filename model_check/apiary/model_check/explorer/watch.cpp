@@ -1,4 +1,5 @@
 // watch: lifetime of objects, races on plain data, and the heap, as the engine sees them.
+#include <apiary/model_check/explorer/consistency.hpp>
 #include <apiary/model_check/explorer/engine.hpp>
 
 #include <cxxabi.h>
@@ -173,14 +174,10 @@ void engine::condition_ends(std::uint32_t object) {
     }
 }
 
-// Where each other store that happens before is older.
+// A read tells, too, how far the order has come: a notification that found nobody has read what says so.
 std::uint64_t engine::known_value(const location_info& info) const {
     if (sequential() || info.slot == event::no_slot) return info.value;
-    const location& s = g_->slots[info.slot];
-    const vector_clock& known = knowledge();
-    for (std::size_t i = s.co.size(); i-- > 0;)
-        if (known[thread_of(s.co[i])] > index_of(s.co[i])) return g_->at(s.co[i]).value;
-    return s.initial;
+    return g_->value_of(info.slot, g_->store_at(info.slot, earliest_store(*g_, info.slot, knowledge())));
 }
 
 void engine::becomes_thread_0() {

@@ -281,7 +281,10 @@ int main(int argc, char** argv) {
             wanted.emplace_back(word);
     }
     const std::vector<pair> all = pairs(wanted, left_out);
-    if (all.empty()) return 1;
+    if (all.empty()) {
+        std::printf("nothing to compare: no check of this program has a twin\n");
+        return 1;
+    }
     if (!weakened.empty()) return weaken_all(weakened, all);
     unsigned bad = 0;
     for (const pair& p : all)

@@ -8,7 +8,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,8 +27,7 @@ std::string_view outcome_text(std::array<char, 128>& buffer) {
         text += '|';
         for (const unsigned v : t) text += ' ' + std::to_string(v);
     }
-    std::memcpy(buffer.data(), text.data(), std::min(text.size(), buffer.size()));
-    return {buffer.data(), std::min(text.size(), buffer.size())};
+    return {buffer.data(), text.copy(buffer.data(), buffer.size())};
 }
 const as_it_is::scenario scenario{"waits", waits::run,
                                   [] {

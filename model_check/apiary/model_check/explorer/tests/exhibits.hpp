@@ -208,6 +208,24 @@ struct foreign_unlock : two_threads<Sync> {
     }
 };
 
+// Nobody is there yet to wake it.
+template <class Sync>
+struct waits_before_the_threads : two_threads<Sync> {
+    typename Sync::futex word{0};
+    void before() { (void)word.wait(0, Sync::forever); }
+    void thread(unsigned) { word.wake_all(); }
+};
+template <class Sync>
+struct waits_after_the_threads : two_threads<Sync> {
+    typename Sync::mutex m;
+    typename Sync::condvar cv;
+    void thread(unsigned) { cv.notify_all(); }
+    void after() {
+        typename Sync::lock held(m);
+        cv.wait(held);
+    }
+};
+
 template <class Sync>
 struct broken_invariant : two_threads<Sync> {
     void thread(unsigned) {

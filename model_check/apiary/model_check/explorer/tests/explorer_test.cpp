@@ -1,16 +1,17 @@
 // What the explorer reports, that it repeats, that its parts add up, and that nothing of the model can be taken away
 // unnoticed.
+#include <sys/resource.h>
+
 #include <cstdio>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "../../../../litmus/explorer_programs.hpp"
 
 #include <apiary/model_check/explorer/graph.hpp>
-#include <apiary/model_check/explorer/searcher.hpp>
 #include <apiary/model_check/explorer/tests/complaints.hpp>
 #include <apiary/model_check/explorer/tests/exhibits.hpp>
+#include <apiary/model_check/explorer/tests/in_parts.hpp>
 #include <apiary/model_check/explorer/tests/interpreter.hpp>
 #include <apiary/model_check/explorer/trace.hpp>
 
@@ -54,6 +55,8 @@ void reports() {
     must_fail<abba<explorer_sync>>("abba", "deadlock");
     must_fail<lost_wake<explorer_sync>>("lost_wake", "deadlock");
     must_fail<missed_pulse<explorer_sync>>("missed_pulse", "deadlock");
+    must_fail<waits_before_the_threads<explorer_sync>>("waits_before_the_threads", "waits outside the threads");
+    must_fail<waits_after_the_threads<explorer_sync>>("waits_after_the_threads", "waits outside the threads");
     must_fail<endless<explorer_sync>>("endless", "livelock");
     must_fail<throws<explorer_sync>>("throws", "exception");
     must_fail<foreign_unlock<explorer_sync>>("foreign_unlock", "unlock");
@@ -118,23 +121,9 @@ void parts_add_up(const char* name) {
         for (shared.shard = 0; shared.shard < 2; ++shared.shard) executions += run_explorer<Check>(shared).executions;
         expect(executions == whole.executions, std::string(name) + ": two shards, each in several jobs");
     }
-    for (const std::uint64_t budget : {1U, 7U, 100U}) {  // the last that was left goes first, each alone
-        verdict sum;
-        unsigned parts = 0;
-        std::vector<std::string> waiting{"all"};
-        for (; !waiting.empty(); ++parts) {
-            search_options part;
-            part.from = {waiting.back()};
-            part.max_executions = budget;
-            waiting.pop_back();
-            const verdict v = run_explorer<Check>(part);
-            expect(v.executions <= budget && v.result == (v.left.empty() ? apiary::model::outcome::pass
-                                                                         : apiary::model::outcome::budget_ended),
-                   std::string(name) + ": a part " + v.mode + " " + v.reason);
-            apiary::model::explorer::add_counts(sum, v);
-            std::istringstream left(v.left);
-            for (std::string one; left >> one;) waiting.push_back(one);
-        }
+    for (const std::uint64_t budget : {1U, 7U, 100U}) {
+        const auto [sum, parts, wrong] = apiary::model::explorer::in_parts<Check>({}, budget);
+        expect(wrong.empty(), std::string(name) + ": " + wrong);
         expect(sum.executions == whole.executions && sum.graphs == whole.graphs && sum.blocked == whole.blocked &&
                    sum.sites == whole.sites && sum.reached == whole.reached && sum.laws == whole.laws &&
                    sum.acted == whole.acted,
@@ -148,6 +137,22 @@ void parts_add_up(const char* name) {
         expect(v.result == apiary::model::outcome::error && v.reason.find("has no part") != std::string::npos,
                std::string(name) + ": no part " + nowhere + ": " + v.reason);
     }
+}
+
+// Of a text of a kilobyte no part has half a gigabyte: it is refused before it is held.
+void a_part_without_end() {
+    const auto held = [] {
+        rusage used{};
+        ::getrusage(RUSAGE_SELF, &used);
+        return used.ru_maxrss;
+    };
+    std::string name;
+    for (int i = 0; i != 128; ++i) name += "0*1048576.";
+    search_options part;
+    part.from = {name + "0"};
+    const long before = held();
+    expect(run_explorer<store_buffering<explorer_sync>>(part).result == apiary::model::outcome::error, "there is no such part");
+    expect(held() - before < 64 * 1024, "and it took " + std::to_string(held() - before) + " KiB to say so");
 }
 
 void hunts() {
@@ -417,6 +422,7 @@ int main() {
     parts_add_up<locked_counter<explorer_sync>>("locked_counter");
     parts_add_up<two_waiters_fixed<explorer_sync>>("two_waiters_fixed");
     symmetry();
+    a_part_without_end();
     hunts();
     bounds();
     estimates<deque_payload<explorer_sync>>("deque");

@@ -1,7 +1,9 @@
 // Locks that readers share, semaphores and queues of waiters with and without deadlines, against brute
 // force. All operations of a program are on one location, and each of them sees the one before it: a
 // graph is an order of the operations, with the ways out of the waits and the choices of notify_one. All
-// that the lock allows are counted one by one, those in which somebody waits for ever apart.
+// that the lock allows are counted one by one, those in which somebody waits for ever apart. Of orders that differ by steps
+// which are none of the queue's (blocking.cpp, Q1 and Q2) one counts: a waiter that was notified goes on at once, and of
+// notifications to nobody, in a row, no thread's follows that of a later thread.
 //
 // Usage: explorer_locks_test [--programs N] [--seed S]
 #include <cstdio>
@@ -14,6 +16,7 @@
 #include <apiary/model_check/explorer/graph.hpp>
 #include <apiary/model_check/explorer/run.hpp>
 #include <apiary/model_check/explorer/tests/draws.hpp>
+#include <apiary/model_check/explorer/tests/in_parts.hpp>
 
 namespace {
 
@@ -89,6 +92,8 @@ struct lock_state {
     unsigned readers = 0, writers = 0, count = 0;
     unsigned waiting = 0, notified = 0;  // bits: threads
     unsigned timeouts = 0, spurious = 0;
+    // By thread: those that notified nobody since it did anything, or anybody did anything else.
+    unsigned to_nobody_since[most_threads] = {};
 
     [[nodiscard]] bool allows(unsigned t, act a) const {
         switch (a) {
@@ -105,7 +110,14 @@ struct lock_state {
                 return true;
         }
     }
-    void after(unsigned t, act a) {
+    [[nodiscard]] bool is_to_nobody(act a) const { return (a == act::one || a == act::all) && waiting == 0; }
+    // One of a thread itself keeps its place.
+    [[nodiscard]] bool is_out_of_row(unsigned t) const {
+        const unsigned since = to_nobody_since[t];
+        return (since >> (t + 1)) != 0;
+    }
+    void after(unsigned t, act a, bool nobody) {
+        for (unsigned u = 0; u < most_threads; ++u) to_nobody_since[u] = nobody && u != t ? to_nobody_since[u] | 1U << t : 0;
         readers += a == act::begin_read ? 1U : 0U;
         readers -= a == act::end_read ? 1U : 0U;
         writers += a == act::begin_write ? 1U : 0U;
@@ -120,13 +132,24 @@ struct lock_state {
 
 void all_orders(const lock_state& s, counted& into);
 
-void then(lock_state s, unsigned t, act a, counted& into) {
+void then(lock_state s, unsigned t, act a, counted& into, bool nobody = false) {
     ++s.at[t];
-    s.after(t, a);
+    s.after(t, a, nobody);
     all_orders(s, into);
 }
 
 void all_orders(const lock_state& s, counted& into) {
+    for (unsigned t = 0; t < most_threads; ++t) {
+        if (s.at[t] == code[t].size() || (s.notified >> t & 1U) == 0) continue;
+        const act next = code[t][s.at[t]];
+        if (next == act::block || next == act::block_until) {
+            lock_state woken = s;
+            ++woken.at[t];
+            woken.notified &= ~(1U << t);
+            woken.to_nobody_since[t] = 0;
+            return all_orders(woken, into);
+        }
+    }
     bool ended = true, stuck = true, deadline = false;
     for (unsigned t = 0; t < most_threads; ++t) {
         if (s.at[t] == code[t].size()) continue;
@@ -147,8 +170,9 @@ void all_orders(const lock_state& s, counted& into) {
             continue;
         }
         stuck = false;
+        if (s.is_to_nobody(next) && s.is_out_of_row(t)) continue;
         if (next != act::one || s.waiting == 0) {
-            then(s, t, next, into);
+            then(s, t, next, into, s.is_to_nobody(next));
             continue;
         }
         for (unsigned who = 0; who < most_threads; ++who)
@@ -214,7 +238,8 @@ int main(int argc, char** argv) {
             numbers = explorer::draws(std::strtoull(argv[i + 1], nullptr, 10) * 0x9E37'79B9U | 1U);
     }
     explorer::attacks().go_on_after_failure = true;
-    std::uint64_t graphs = 0, stuck = 0;
+    constexpr std::uint64_t most_in_parts = 40;
+    std::uint64_t graphs = 0, stuck = 0, divided = 0;
     unsigned bad = 0;
     for (std::uint64_t n = 0; n < programs && bad < 5; ++n) {
         make();
@@ -229,6 +254,17 @@ int main(int argc, char** argv) {
         v.outcomes.erase("! deadlock");
         graphs += v.graphs;
         stuck += deadlocks;
+        if (v.executions <= most_in_parts) {
+            const explorer::parts_sum in = explorer::in_parts<interpreted>(options, 1);
+            divided += in.parts;
+            if (!in.wrong.empty() || in.sum.executions != v.executions || in.sum.graphs != v.graphs ||
+                in.sum.blocked != v.blocked) {
+                ++bad;
+                std::printf("%s: one by one %llu executions, at once %llu %s\n", print().c_str(),
+                            static_cast<unsigned long long>(in.sum.executions),
+                            static_cast<unsigned long long>(v.executions), in.wrong.c_str());
+            }
+        }
         if (v.result == outcome::pass && v.graphs == orders.ended + orders.stuck && deadlocks == orders.stuck &&
             v.outcomes == orders.outcomes)
             continue;
@@ -241,5 +277,5 @@ int main(int argc, char** argv) {
     std::printf("%llu programs, %llu graphs, %llu of them deadlocks, %u disagreements\n",
                 static_cast<unsigned long long>(programs), static_cast<unsigned long long>(graphs),
                 static_cast<unsigned long long>(stuck), bad);
-    return bad == 0 && graphs != 0 && stuck != 0 ? 0 : 1;
+    return bad == 0 && graphs != 0 && stuck != 0 && divided != 0 ? 0 : 1;
 }
