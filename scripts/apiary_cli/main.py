@@ -23,10 +23,10 @@ from .base.say import Progress, listing
 from .verbs import completion, setup
 
 VERBS = ("setup", "build", "check", "prove", "arbitrate", "hunt", "mutate", "museum", "stress", "faults", "soak", "selftest", "fuzz",
-         "race", "compare", "qualify", "tune", "hazards", "exact", "virtual", "calibrate", "report", "publish", "nightly", "merge",
+         "race", "compare", "bisect", "qualify", "tune", "hazards", "exact", "virtual", "calibrate", "report", "publish", "nightly", "merge",
          "doctor", "completion", "clean")
 DECIDES = ("check", "prove", "arbitrate", "hunt", "mutate", "museum", "stress", "faults", "soak", "selftest", "fuzz", "race", "compare",
-           "qualify", "tune", "hazards", "exact", "virtual", "calibrate", "publish", "nightly", "merge", "doctor")
+           "bisect", "qualify", "tune", "hazards", "exact", "virtual", "calibrate", "publish", "nightly", "merge", "doctor")
 BARE = ("setup", "doctor", "clean")  # run without the libraries of scripts/requirements.txt
 LISTS = ("prove", "race")  # whose --list does, too
 
@@ -72,7 +72,8 @@ def parse(name: str, words: list[str]) -> argparse.Namespace:
     parser = Parser(prog=f"scripts/apiary {name}", description=module.DESCRIPTION,
                     formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     arguments(name, parser)
-    return parser.parse_args(words)
+    read = parser.parse_intermixed_args if getattr(module, "INTERMIXED", False) else parser.parse_args
+    return read(words)
 
 
 def arguments(name: str, parser: argparse.ArgumentParser) -> None:

@@ -134,14 +134,23 @@ function(apiary_is_left_out variable moved)
   endif()
 endfunction()
 
-# apiary_add_test(name SOURCES … [ONE_THREAD_SOURCES …] [LIBRARIES …] [ALONE] [ONE_THREAD | MEMORY | BOTH_SANITIZERS | NIGHT]): a
-# GoogleTest program, deterministic.
+# apiary_add_test(name SOURCES … [ONE_THREAD_SOURCES …] [LIBRARIES …] [ALONE] [HUNTED …] [ONE_THREAD | MEMORY | BOTH_SANITIZERS | NIGHT]): a
+# GoogleTest program, deterministic. HUNTED: the night hunts through these of its files, or through its
+# SOURCES if none is named (model_check/hunt), in the preset model.
 # ALONE: each source is compiled alone. ONE_THREAD: its tests start no thread, so that ThreadSanitizer has little to see; MEMORY: what
 # becomes of blocks is their subject, and other tests have the races. BOTH_SANITIZERS: it does the same under both. Of the first two
 # `check` has the build with AddressSanitizer, of the third those with both, and the night has the others. ONE_THREAD_SOURCES: of a
 # program of the third kind, files of the first. NIGHT: the night has all of it.
 function(apiary_add_test name)
-  cmake_parse_arguments(arg "ALONE;NIGHT;ONE_THREAD;MEMORY;BOTH_SANITIZERS" "" "SOURCES;ONE_THREAD_SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "ALONE;NIGHT;ONE_THREAD;MEMORY;BOTH_SANITIZERS" "" "SOURCES;ONE_THREAD_SOURCES;HUNTED;LIBRARIES" ${ARGN})
+  if("HUNTED" IN_LIST arg_KEYWORDS_MISSING_VALUES)
+    set(arg_HUNTED ${arg_SOURCES})
+  endif()
+  if(arg_HUNTED)
+    list(TRANSFORM arg_HUNTED PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE sources)
+    set_property(GLOBAL APPEND PROPERTY APIARY_SUITES ${name})
+    set_property(GLOBAL PROPERTY APIARY_SUITE_${name} ${sources})
+  endif()
   set(moved FALSE)
   if(arg_NIGHT OR ((arg_ONE_THREAD OR arg_MEMORY) AND NOT APIARY_SANITIZE MATCHES "^address")
      OR (arg_BOTH_SANITIZERS AND NOT APIARY_SANITIZE))

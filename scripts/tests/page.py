@@ -3,6 +3,7 @@ folder, a race whose results stay there."""
 
 import os
 import re
+import resource
 import shlex
 import subprocess
 import sys
@@ -31,11 +32,17 @@ def race_elsewhere(root: Path) -> dict[str, str]:
     return {"APIARY_ROOT": str(root), "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
+def _spent() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def run(command: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess:
-    began = time.monotonic()
+    began, spent = time.monotonic(), _spent()
     done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    print(f"{time.monotonic() - began:6.1f} s, status {done.returncode}: {command.strip()}\n{done.stdout[-1500:]}", flush=True)
+    took = f"{time.monotonic() - began:6.1f} s, of processors {_spent() - spent:.1f} s"
+    print(f"{took}, status {done.returncode}: {command.strip()}\n{done.stdout[-1500:]}", flush=True)
     return done
 
 

@@ -38,6 +38,12 @@ class Arbitrate(TreeCase):
                 self.assertIn(said, out)
                 self.assertEqual(len(json.loads((self.root / "answer.json").read_text())["answers"]), 1)
 
+    def test_a_scenario_may_be_named_after_the_options(self) -> None:
+        (self.root / "report.txt").write_text("race")
+        for words in (("--program", str(self.program), "named"), ("named", "--program", str(self.program))):
+            done = apiary(self.root, "arbitrate", str(self.root / "report.txt"), *words)
+            self.assertEqual((done.returncode, "a race: here" in done.stdout), (1, True), done.stderr)
+
     def test_a_text_without_a_report_and_a_program_that_crashes(self) -> None:
         code, _, err = self.asked("nothing")
         self.assertEqual(code, 2)

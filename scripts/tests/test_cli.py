@@ -87,6 +87,8 @@ class UnknownNames(TreeCase):
     def test_preset_and_part(self) -> None:
         self.refused("build", "relase", seen="relase", exists=["release", "model", "rust"])
         self.refused("check", "--only", "tsn", seen="tsn", exists=["tsan", "python"])
+        self.refused("check", "--only", "tsn", "--only", "ci", seen="tsn", exists=["tsan", "python"])  # each of them counts
+        self.refused("check", "--only", "", seen="--only", exists=["tsan", "python"])
 
     def test_result_folder(self) -> None:
         self.refused("report", "yesterday", seen="yesterday", exists=["(none exist)"])
@@ -98,7 +100,8 @@ class UnknownNames(TreeCase):
     def test_options_of_the_other_kind_of_mutants(self) -> None:
         for words, seen in ((["--list"], "--list without --logic"), (["--share", "1/6"], "--shard without --logic"),
                             (["--draw", "2"], "--draw without --logic"), (["--killers", "x"], "--killers without --logic"),
-                            (["--logic", "--inventory"], "--inventory with --logic")):
+                            (["--logic", "--inventory"], "--inventory with --logic"),
+                            (["--hunted", "--draw", "2"], "--draw with --hunted"), (["--seed", "2"], "--seed without --hunted")):
             self.refused("mutate", "--no-build", *words, seen=seen, exists=["mutate --logic --list"])
         self.refused("mutate", "--longer", "soon", seen="--longer soon", exists=["5s"])
 
@@ -143,6 +146,7 @@ class UnknownNames(TreeCase):
             words = ["a", "b"] if verb == "compare" else []
             self.refused(verb, *words, f"{option}={text}", seen=f"{option} {text}", exists=["not a"])
         self.refused("prove", "--budget", "0s", seen="0s", exists=["5s"])
+        self.refused("mutate", "--no-build", "--hunted", "--budget", "0s", seen="--budget 0s", exists=["60m"])
         self.refused("nightly", "--budget", "99999999h", seen="99999999h", exists=["a year at most"])
 
     def test_names_are_looked_at_before_anything_is_built(self) -> None:

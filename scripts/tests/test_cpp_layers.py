@@ -1,5 +1,5 @@
-"""The layers of the C++ tree: which folder of impl/apiary may include which (CONTRIBUTING.md draws the tree), and what only a
-policy may name."""
+"""The layers of the C++ tree: which folder of impl/apiary may include which (CONTRIBUTING.md draws the tree), that no includes
+make a circle, and what only a policy may name."""
 
 from __future__ import annotations
 
@@ -59,6 +59,34 @@ def wrong(root: Path) -> tuple[list[str], int]:
                 why = refusal(file, name.removeprefix("apiary/"))
                 found += [f"{file}:{text.count(chr(10), 0, match.start()) + 1}: {why}"] if why else []
     return found, read
+
+
+def includes(root: Path) -> dict[str, list[str]]:
+    """The files of this tree that each of its C++ files includes."""
+    where = [root / folder for folder in ("impl", "model_check", "stress", "bench", "bench/virtual")]
+    found = {}
+    for path in sorted(path for folder in where[:-1] for path in folder.rglob("*.[hc]pp")):
+        names = [match[1] for match in INCLUDE.finditer(path.read_text())]
+        there = (next((file for file in (folder / name for folder in (path.parent, *where)) if file.is_file()), None) for name in names)
+        found[str(path.relative_to(root))] = [os.path.relpath(file, root) for file in there if file]
+    return found
+
+
+def circles(known: dict[str, list[str]]) -> list[str]:
+    """Files that come back to themselves by what they include, as A -> B -> A."""
+    found, done = [], set()
+
+    def walk(file: str, way: list[str]) -> None:
+        if file in way:
+            found.append(" -> ".join([*way[way.index(file):], file]))
+        elif file not in done:
+            for target in known.get(file, []):
+                walk(target, [*way, file])
+            done.add(file)
+
+    for file in known:
+        walk(file, [])
+    return found
 
 
 # What a policy gives, by the names that the library and the system have for it.
@@ -121,6 +149,21 @@ class Layers(unittest.TestCase):
         found, read = wrong(REAL_ROOT)
         self.assertEqual(found, [])
         self.assertGreater(read, 300, "the tree was not read")
+
+    def test_no_includes_make_a_circle(self) -> None:
+        known = includes(REAL_ROOT)
+        self.assertEqual(circles(known), [])
+        self.assertGreater(sum(map(len, known.values())), 1000, "the tree was not read")
+
+    def test_a_circle_of_includes_is_seen(self) -> None:
+        with TemporaryDirectory() as folder:
+            root = Path(folder).resolve()
+            for file, include in (("a", "<apiary/b.hpp>"), ("b", '"c.hpp"'), ("c", "<apiary/a.hpp>"), ("d", "<apiary/a.hpp>")):
+                path = root / "impl" / "apiary" / f"{file}.hpp"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(f"#pragma once\n#include {include}\n")
+            a, b, c = (f"impl/apiary/{file}.hpp" for file in "abc")
+            self.assertEqual(circles(includes(root)), [f"{a} -> {b} -> {c} -> {a}"])
 
     def test_each_rule_is_seen_to_be_broken(self) -> None:
         for file, include, told in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
 import unittest
@@ -47,12 +48,37 @@ class Judged(unittest.TestCase):
             hazards.judge(cell, hazards.Hazard("h", "", 1, 10, "us", clock), hazards.Limits(clock=judged))
             self.assertEqual(cell.word, word, (clock, judged))
 
+    def test_a_price_that_is_not_told_or_told_in_another_unit_is_a_no(self) -> None:
+        for name, hazard in hazards.read().items():
+            for figure, unit in ((None, ""), (0.0, ""), (0.0, "apples"), (0.0, hazard.unit)):
+                cell = hazards.Cell("r", name, "", figure=figure, unit=unit)
+                hazards.judge(cell, hazard, hazards.Limits())
+                told = figure is not None and unit == hazard.unit
+                self.assertEqual(cell.word, "yes" if told or not hazard.unit else "no", (name, figure, unit))
+
+    def test_the_quota_is_met_by_programs_that_tell_no_price(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        silent = fakes.script(folder / "p", """#!/bin/sh\necho '{"survived": true, "told": ""}'\n""")
+        with mock.patch.object(quota, "group", side_effect=lambda hundredths: contextlib.nullcontext()):
+            cell = hazards.at_half(silent, "r", hazards.read()["half_quota"], hazards.Limits())
+        self.assertEqual((cell.unit, "told no figure" in cell.how), ("times", False), cell)
+
     def test_of_times_by_the_clock_the_shortest_counts_and_a_failure_is_none(self) -> None:
         hazard = hazards.read()["first_task"]
         runs = [hazards.Cell("r", "first_task", "no" if n > 20_000 else "yes", figure=n, unit="us") for n in (30_000.0, 9.0, 50.0, 70.0, 80.0)]
         for made, word in ((runs, "yes"), ([*runs[:2], hazards.Cell("r", "first_task", "no", "hang")], "no")):
             with mock.patch.object(hazards, "meet", side_effect=made):
                 self.assertEqual(hazards.at_best(Path("p"), "r", hazard, hazards.Limits()).word, word)
+
+    def test_a_ratio_of_processor_times_is_asked_for_as_often_as_a_time(self) -> None:
+        known = {name: hazards.read()[name] for name in ("idle", "oversubscribed", "first_task", "half_quota")}
+        offer = mock.patch.multiple(hazards, offered=lambda _: [("r", name) for name in known], ask=lambda *_: "1", keep_stacks=lambda _: None)
+        asked = []
+        with offer, mock.patch.object(hazards, "at_half", return_value=hazards.Cell("r", "half_quota", "yes")), mock.patch.object(
+            hazards, "meet", side_effect=lambda _, r, one, *__: asked.append(one.name) or hazards.Cell(r, one.name, "yes", figure=1.0)
+        ):
+            list(hazards.cells([Path("p")], known, [], hazards.Limits()))
+        self.assertEqual([asked.count(name) for name in known], [1, hazards.TRIES, hazards.TRIES, 0])
 
     def test_answers(self) -> None:
         for out, right in (('x\n{"survived": true, "told": ""}\n', True), ("", False), ("{}", False), ('{"survived": 1, "told": ""}', False),
@@ -112,7 +138,7 @@ class SecondCrate(unittest.TestCase):
                          [[], ["subject_hive", "subject_kanal"], ["hazard_rayon", "hazard_tokio"]])
 
     def test_its_subjects_are_known_by_name_and_cargo_builds_these_alone(self) -> None:
-        self.assertLessEqual({"kanal", "crossfire", "kameo", "smol", "may"}, source_names.subjects())
+        self.assertLessEqual({"kanal", "crossfire", "kameo", "smol", "may", "paralight", "fork_union"}, source_names.subjects())
         done = proc.Done([], 0, "", "", 0.0)
         with mock.patch.object(proc, "run", return_value=done) as ran, mock.patch.object(sources, "write_beside") as record, mock.patch.object(
             building, "touch_differing"

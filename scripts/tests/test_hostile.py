@@ -8,6 +8,7 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from apiary_cli.base import proc
 from apiary_cli.base.errors import Fault, tail
@@ -182,6 +183,50 @@ class Columns(unittest.TestCase):
         for flags in ("a b", "a,b", "disturbed", "a=;b", "A", "x=1;;y"):
             self.assertNotEqual(row_checks.malformed_cell(blank | {"flags": flags}, tables.WORDS), "", flags)
         self.assertEqual(row_checks.malformed_cell(blank | {"flags": "overloaded;x=-5"}, tables.WORDS), "")
+
+
+    def test_a_point_of_short_posts_has_as_many_samples_as_the_seed_has_short_posts(self) -> None:
+        from apiary_cli.race import row_checks
+
+        point = points.blocks("latency_vs_load", lasts=1, rate=1000, service="bimodal", latency_of="short")
+        row = {"seed": "6"}  # of its 600 services three are long, one of them of the first tenth
+        self.assertEqual(row_checks.samples(row, point, 600), 538)
+        self.assertEqual(row_checks.samples(row, points.blocks("latency_vs_load", lasts=1, rate=1000), 600), 540)
+
+    def test_a_server_that_counts_the_load_program_or_another_wall_time_is_not_believed(self) -> None:
+        from apiary_cli.race import row_checks
+
+        point = points.blocks("echo", lasts=1, rate=1000, connections=1, bytes=64)
+        asked = row_checks.Asked(1, 0, 1, posts=1000, last_ns=1_000_000_000)
+        row = dict.fromkeys(tables.SUBJECT, "") | {"ops": "1000", "lat_count": "900", "wall_ns": "1001000000", "offered_per_s": "1000",
+                                                   "achieved_per_s": "999.001", "cpu_ns": "900000000"}
+        self.assertEqual(row_checks.contradiction(row, point, asked), "")
+        self.assertIn("operations in 500000000 ns", row_checks.contradiction(row | {"wall_ns": "500000000"}, point, asked))
+        seen = row_checks.Seen(seconds=1.2, cpu_seconds=2.2, start_cpu_s=0.01)
+        with mock.patch("os.sched_getaffinity", return_value={0, 1}):
+            self.assertEqual(row_checks.beyond_the_process(row, point, asked, seen), "")
+            self.assertIn("beside the load program", row_checks.beyond_the_process(row | {"cpu_ns": "1800000000"}, point, asked, seen))
+
+    def test_more_compute_tasks_than_there_was_time_for_are_not_believed(self) -> None:
+        from apiary_cli.race import row_checks
+
+        point = points.blocks("mixed_load", lasts=1, rate=1000, beside="workers")
+        asked = row_checks.Asked(1, 0, 2, posts=1000, last_ns=1_000_000_000)
+        row = dict.fromkeys(tables.SUBJECT, "") | {"ops": "1000", "lat_count": "900", "wall_ns": "1000000000", "offered_per_s": "1000",
+                                                   "achieved_per_s": "999.9"}
+        with mock.patch("os.sched_getaffinity", return_value={0, 1}):
+            for flags, seen in (("compute_tasks=1000;starved_ppm=0", ""), ("compute_tasks=1200;starved_ppm=0", "there was time for"),
+                                ("starved_ppm=0", "no compute_tasks"), ("compute_tasks=9;starved_ppm=1000001", "starved_ppm is")):
+                found = row_checks.contradiction(row | {"flags": flags}, point, asked)
+                self.assertIn(seen, found)
+                self.assertEqual(bool(found), bool(seen), found)
+            # A server's: the client has the other processor.
+            served = points.blocks("echo_beside", lasts=1, rate=1000, beside="own")
+            row |= {"wall_ns": "1000000000", "achieved_per_s": "1000"}
+            for flags, seen in (("compute_tasks=550", ""), ("compute_tasks=560", "there was time for"), ("", "no compute_tasks")):
+                found = row_checks.contradiction(row | {"flags": flags}, served, asked)
+                self.assertIn(seen, found)
+                self.assertEqual(bool(found), bool(seen), found)
 
 
 class TheOthersGoOn(TreeCase):

@@ -150,7 +150,7 @@ add_test(unbuilt "{folder}/nothing")
         self.assertEqual((done.returncode, "cannot be written" in done.stderr), (2, True), done.stderr)
 
     def test_what_was_reached(self) -> None:
-        addr2line = """#!/bin/sh\nfor address in "$@"; do case $address in 0x*) echo "$address: take(int) at /x/queue.hpp:7";; esac; done\n"""
+        addr2line = """#!/bin/sh\nwhile read address; do echo "0x$address: take(int) at /x/queue.hpp:7"; done\n"""
         with self.tools(addr2line=addr2line), mock.patch.dict(os.environ, PLACE="4096"):
             done = self.hunt("--reach", "--json", str(self.root / "told.json"), "--jobs", "4", "--", str(self.program("gtest_list_tests")))
         self.assertRegex(done.stdout, r"queue\.fifo +4 +3 +2 +5 +1 +0 +8 +0")

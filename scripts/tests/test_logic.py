@@ -351,7 +351,14 @@ class Judged(unittest.TestCase):
         self.assertEqual(logic_run.score(self.found("killed", "survived")),
                          "1 of 2 logic mutants killed (50.0 %), part 2 of 6, of 700 in all")
         record = {"mutants": 2, "killed": 1, "explained": 1, "by_checks": 1, "source_hash": "h", "part": 2, "parts": 6, "known": 700}
-        self.assertIn("part 2 of 6, of 700 in all", verification.logic_status(record, "h").text)
+        self.assertIn("part 2 of 6, of 700 in all", verification.logic_status(record, "h", "s").text)
+        for stresses, said in (("s", "part 2 of 6"), ("t", "not scored for this source")):
+            self.assertIn(said, verification.logic_status(record | {"stress_hash": "s"}, "h", stresses).text)
+
+    def test_a_race_takes_no_record_that_does_not_say_of_which_stresses_it_is(self) -> None:
+        for record, taken in (({"source_hash": "h"}, False), ({"source_hash": "h", "stress_hash": "s"}, True)):
+            with mock.patch.object(verification.repo, "read_json", lambda _, record=record: record):
+                self.assertEqual(verification.snapshot(("h", "s"), exported=True)["logic"] == record, taken)
 
     def test_a_row_needs_a_reason_and_stands_there_once(self) -> None:
         for rows in (["f,g,c,dropped,"], ["f,g,c,dropped,a", "f,g,c,dropped,b"]):
@@ -429,6 +436,15 @@ class Shards(TreeCase):
         self.tried = 0
         self.shard(logic.Part(1, 1))
         self.assertEqual(self.tried, 0)
+
+    def test_a_mutant_in_two_shards_that_one_killed_is_killed(self) -> None:
+        """A header's shard and a draw's share mutants, and one may have been asked of fewer programs."""
+        self.shard(logic.Part(1, 1))
+        score = logic_run.score(self.joined())
+        shard = self.folder / "1-of-1.jsonl"
+        for name in ("0.jsonl", "2.jsonl"):
+            shard.with_name(name).write_text(shard.read_text().replace('"killed"', '"survived"'))
+        self.assertEqual(logic_run.score(self.joined()), score)
 
     def test_a_shard_of_another_source_begins_anew_and_is_not_joined(self) -> None:
         self.shard(logic.Part(1, 2))

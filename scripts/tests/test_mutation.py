@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,7 +12,8 @@ from unittest import mock
 
 from apiary_cli.base import proc
 from apiary_cli.base.errors import Fault
-from apiary_cli.verify import inventory, mutation
+from apiary_cli.verify import hunted_mutants, inventory, mutation
+from apiary_cli.verify.hunt_units import Unit
 
 from . import fakes
 from .support import TreeCase, apiary
@@ -46,6 +48,75 @@ class Chains(unittest.TestCase):
 
         found = sorted(proc.run_chains((chain(n) for n in (0, 3, 1, 2)), 2))
         self.assertEqual(found, ["", "1.0 ", "2.0 2.1 ", "3.0 3.1 3.2 "])
+
+
+class Hunted(unittest.TestCase):
+    """Hunts of our own tests: which mutants are drawn, and which hunt kills one. A hunt here is a shell that tells of a failure."""
+
+    def test_without_the_tools_that_name_lines_nothing_is_said_of_what_a_case_reaches(self) -> None:
+        with mock.patch.object(hunted_mutants.hunting.shutil, "which", lambda tool: None if tool == "addr2line" else tool):
+            with self.assertRaisesRegex(Fault, "addr2line not found"):
+                hunted_mutants.places_of(Path("/bin/true"))
+
+    def test_a_seed_draws_the_same_of_what_checks_kill(self) -> None:
+        drawn = hunted_mutants.drawn(48, 40)
+        self.assertEqual((drawn, len(set(drawn))), (hunted_mutants.drawn(48, 40), 40))
+        self.assertNotEqual(drawn, hunted_mutants.drawn(49, 40))
+        listed = mutation.reviewed()
+        self.assertFalse([one for one in drawn if mutation.key(*one) in listed])
+        self.assertEqual({item.operation for item, _ in drawn} & {"recheck", *inventory.ASYMMETRIC}, set())
+
+    def test_calls_are_named_after_the_operation_that_they_are(self) -> None:
+        for symbol, name in (("__tsan_atomic64_fetch_add", "fetch_add"), ("__tsan_atomic8_compare_exchange_weak", "compare_exchange_weak"),
+                             ("__tsan_atomic_thread_fence", "fence"), ("__atomic_load_16", "load")):
+            self.assertEqual(hunted_mutants.operation_of(symbol), name)
+
+    def hunted(self, fails_when: str, operation: str = "load", reached: str = "met", without: int = 30,
+               ends: str = "") -> tuple[hunted_mutants.Result, list[str]]:
+        """The mutant relaxed of an operation at 0x41, hunted by one case that fails if its words match; where they match `ends`, the
+        runtime refuses them."""
+        case = hunted_mutants.Case(Unit("x.case", Path("/x_test"), ()), {0x41: reached} if reached else {}, 10)
+        suite = hunted_mutants.Suite(Path("/x_test"), [case], {("impl/apiary/queues/x.hpp", 3, operation.removesuffix(".failure")): [0x41]})
+        asked: list[str] = []
+
+        def hunt(_: Unit, words: str, seconds: float, out: Path) -> proc.Spec:
+            asked.append(words)
+            if ends and re.search(ends, words):
+                return proc.Spec(["sh", "-c", "echo apiary hunt: no such mutant >&2; exit 2"], timeout=600)
+            run = "run\t5\t9\trace\t66\t9\t1\t0\t0\t2\tab\tpct,weak\t3\t0.1\t0\n" if re.search(fails_when, words) else ""
+            runs = 3 if "mutant=" in words else without
+            return proc.Spec(["sh", "-c", f"printf '{run}summary\t{runs}\t{seconds}\t9\t0\t0\t0\t9\n' > {out}"], timeout=600)
+
+        with TemporaryDirectory() as folder, mock.patch.object(hunted_mutants, "hunt", hunt):
+            chain = hunted_mutants.try_mutant(site(operation, "acquire"), "relaxed", [suite], 2.0, Path(folder))
+            return next(iter(proc.run_chains([chain], 1))), asked
+
+    def test_a_case_that_fails_by_the_mutant_alone_kills_it(self) -> None:
+        found, asked = self.hunted("mutant=")
+        self.assertEqual((found.verdict, found.killed_by, found.kind, found.nearest), ("killed", "x_test x.case", "race", "met"))
+        self.assertRegex(asked[0], r";mutant=41\.0$")
+        self.assertRegex(asked[1], r"runs=30$")
+        self.assertRegex(self.hunted("mutant=", "compare_exchange_weak.failure")[1][0], r";mutant=41\.0f$")
+
+    def test_a_case_that_fails_anyway_kills_nothing(self) -> None:
+        found, asked = self.hunted("")
+        self.assertEqual((found.verdict, len(asked)), ("survived", 2))
+
+    def test_a_case_that_runs_less_often_without_the_mutant_kills_nothing(self) -> None:
+        found, asked = self.hunted("mutant=", without=2)
+        self.assertEqual((found.verdict, len(asked)), ("survived", 2))
+
+    def test_a_hunt_or_a_control_that_did_not_run_is_a_fault_and_no_survivor(self) -> None:
+        for ends in ("mutant=", "runs="):
+            with self.subTest(ends), self.assertRaisesRegex(Fault, "exited with status 2 before its hunt was over"):
+                self.hunted("mutant=", ends=ends)
+
+    def test_what_no_case_fails_by_or_reaches_survives(self) -> None:
+        found, asked = self.hunted("never")
+        self.assertEqual((found.verdict, found.seconds), ("survived", 2.0))
+        self.assertEqual([words.split(";")[0] for words in asked], ["seconds=0.500", "seconds=1.500"])
+        found, asked = self.hunted("", reached="")
+        self.assertEqual((found.verdict, found.cases, found.nearest, asked), ("survived", 0, "", []))
 
 
 class Reviewed(unittest.TestCase):

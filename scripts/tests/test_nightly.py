@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -194,10 +195,21 @@ class Gate(unittest.TestCase):
             contextlib.redirect_stdout(io.StringIO()),
         ):
             part = nightly.build_part(False)
-        self.assertLessEqual({("ci-night", "night"), ("tsan", "night"), ("asan-ubsan", "night"), ("release", "planted")}, set(asked))
+            with mock.patch.object(nightly.setup, "ensure"), mock.patch.object(nightly, "night") as parts:
+                store = self.enterContext(tempfile.TemporaryDirectory(prefix="apiary-nightly-"))
+                ends = nightly.run(self.asked("--build", "--store", store))
+                with nightly.Store(Path(store)).alone(), self.assertRaisesRegex(Fault, "another night works"):
+                    nightly.run(self.asked("--build", "--store", store))
+        self.assertEqual((ends, parts.called), (1, False), "beforehand, the same builds and no part of a night")
+        self.assertLessEqual({("ci-night", "night"), ("tsan", "night"), ("asan-ubsan", "night"), ("release", "planted"), ("model", "hunted")}, set(asked))
         self.assertEqual([(case.name, case.message) for case in part.cases if case.status == FAILED], [("the fuzzer", "apiary: no index")])
         self.assertEqual(self.names_of_selftest() - set(asked) - {("model", "checks"), ("release", "subjects")}, set())
         self.assertLessEqual({("model", None), ("release", None)}, set(asked), "which have the others")
+
+    def asked(self, *words: str) -> argparse.Namespace:
+        parser = argparse.ArgumentParser()
+        nightly.arguments(parser)
+        return parser.parse_args(words)
 
     def names_of_selftest(self) -> set[tuple]:
         asked = set()
@@ -379,11 +391,25 @@ class Moved(unittest.TestCase):
                 made["proc"].run.return_value = mock.Mock(ok=True, out="")
                 with mock.patch.object(Path, "write_text"):
                     building.build("asan-ubsan", only=only)
+                    with self.assertRaisesRegex(Fault, "asan-ubsan has no program of the kind night"):
+                        building.build("asan-ubsan", only="night")  # and not everything instead
             with self.subTest(only):
                 self.assertEqual(sources_made["refuse_other"].call_args.args[1], known)
         with mock.patch.object(building, "build") as built, mock.patch.object(nightly.repo, "manifest", return_value=[aside]):
             nightly.built_whole("asan-ubsan")
         self.assertEqual(built.mock_calls, [mock.call("asan-ubsan"), mock.call("asan-ubsan", only="stress")])
+
+    def test_every_list_that_a_program_stands_in_is_written(self) -> None:
+        listed = subprocess.run(["git", "-C", str(REAL_ROOT), "ls-files", "*CMakeLists.txt", "*.cmake"], capture_output=True, text=True, check=True)
+        texts = [(REAL_ROOT / name).read_text() for name in listed.stdout.split()]
+        named = {kind for text in texts for kind in re.findall(r"^ *apiary_register\((\w+) ", text, re.MULTILINE)}
+        written = re.search(r"foreach\(list ([\w ]+)\)", (REAL_ROOT / "scripts/cmake/apiary_manifest.cmake").read_text())
+        self.assertEqual(set(written[1].split()), named)
+
+    def test_what_a_soak_and_the_faults_run_is_a_target_of_every_preset_that_they_ask(self) -> None:
+        """Below the return of a build that sets its stresses aside it was none, and nothing was soaked under AddressSanitizer."""
+        text = (REAL_ROOT / "stress" / "CMakeLists.txt").read_text()
+        self.assertNotIn("if(APIARY_STRESS_ASIDE)", text[:text.index("apiary_register(night stress_night)")])
 
     def test_check_leaves_the_features_of_the_twin_to_the_night(self) -> None:
         asked = []

@@ -13,9 +13,9 @@ from pathlib import Path
 from unittest import mock
 
 from apiary_cli import main
-from apiary_cli.base import stats
+from apiary_cli.base import repo, stats
 from apiary_cli.base.errors import Fault
-from apiary_cli.race import metrics, plans, rounds, subjects, tables
+from apiary_cli.race import metrics, plans, rounds, row_checks, subjects, tables
 from apiary_cli.analysis import comparing
 from apiary_cli.verbs import entrants, race as race_verb, report
 
@@ -499,8 +499,22 @@ class Order(unittest.TestCase):
         self.assertEqual(self.sharpened(20, {"hive-aa": 0.2}, deadline=time.monotonic()).rounds_done, {1: 10})
 
     def test_placement_binds_to_one_cpu(self) -> None:
-        self.assertEqual(len(rounds.affinity("one_cpu")), 1)
-        self.assertIsNone(rounds.affinity("free"))
+        self.assertEqual(len(rounds.processors(points.throughput(1, "one_cpu"))[0]), 1)
+        self.assertEqual(rounds.processors(points.throughput(1)), (None, {}))
+
+    def test_a_served_subject_leaves_the_last_processor_to_the_load_program(self) -> None:
+        echo = plans.Point(plans.SCENARIOS["echo"], (("rate", "1000"),), "free", 1.0)
+        with mock.patch("os.sched_getaffinity", return_value={2, 3, 5}):
+            self.assertEqual(rounds.processors(echo), ({2, 3}, {"APIARY_LOAD_PROCESSOR": "5"}))
+            self.assertEqual(rounds.processors(dataclasses.replace(echo, placement="one_cpu")), ({2}, {}))
+        with mock.patch("os.sched_getaffinity", return_value={2}):
+            self.assertEqual(rounds.processors(echo), (None, {}), "they share it")
+        row = dict.fromkeys(tables.SUBJECT, "") | {"cpu_ns": "100000000", "ops": "1000"}
+        for point, told in ((echo, ""), (points.latency(1000, 1.0), "by the row it used 0.100 s of processor time")):
+            found = row_checks.beyond_the_process(row, point, row_checks.Asked(1, 0, 1), row_checks.Seen(1.0, 1.0))
+            self.assertEqual(found[:44], told[:44], "the process includes the load program")
+        words = subjects.command(Path("x"), echo, 1, 1, block_ms=1, blocks=1, warmup_blocks=1)
+        self.assertEqual(words[words.index("--load") + 1], str(repo.LOAD))
 
     def test_the_environment_is_small_and_padded(self) -> None:
         with mock.patch.dict("os.environ", {"SECRET": "x"}):

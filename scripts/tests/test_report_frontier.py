@@ -42,6 +42,11 @@ class Frontier(unittest.TestCase):
         self.assertEqual(text.count("<polyline"), 2, "of hive; the line of asio would pass through a limited point")
         self.assertIn('<td class="">hive</td><td class="n">100 %</td><td class="n">8.00 µs</td>', text)
 
+    def test_a_page_shows_what_is_drawn(self) -> None:
+        page = page_frontier.DRAWING.parent / "room" / "LATENCY.md"
+        self.assertRegex(page_frontier.reference(report(a_race()), page), r"^!\[[^]]+\]\(\.\./frontier\.svg\)$")
+        self.assertEqual(page_frontier.reference(report(a_race()[2:3]), page), "")
+
     def test_one_budget_is_no_frontier(self) -> None:
         for rows in (a_race()[2:3], [row("hive", "latency_vs_load", PLACE, 1, cpu_ns="5", ops="1", lat_p50_ns="5")]):
             self.assertEqual(page_frontier.frontier(report(rows)), "")
@@ -60,9 +65,15 @@ class Frontier(unittest.TestCase):
         self.assertEqual(rows[-1]["lat_p99_ns"], "")
 
     def test_the_plan_has_each_budget_at_each_rate(self) -> None:
-        points = plans.plan("frontier").points
+        points = [p for p in plans.plan("frontier").points if "idle_cpu" in dict(p.params)]
         told = {(dict(p.params)["rate"], dict(p.params)["idle_cpu"]) for p in points}
         rates = {rate for rate, _ in told}
         self.assertEqual(told, {(rate, str(budget)) for rate in rates for budget in (0, 1, 5, 20, 50, 100)})
         self.assertGreaterEqual(len(rates), 3)
         self.assertEqual({round(p.plan_seconds * int(dict(p.params)["rate"])) for p in points}, {12_500})
+
+    def test_the_plan_has_the_short_posts_beside_long_ones_whole_and_in_slices(self) -> None:
+        points = [p for p in plans.plan("frontier").points if dict(p.params).get("latency_of") == "short"]
+        self.assertEqual([dict(p.params).get("slice_us") for p in points], [None, "20"])
+        # p99.9 is printed of at least 100 samples above it: of 100,000 short posts, beside the first tenth and the long ones.
+        self.assertTrue(all(0.9 * 0.995 * p.plan_seconds * int(dict(p.params)["rate"]) > 100_000 for p in points))

@@ -160,7 +160,7 @@ class Ours(unittest.TestCase):
         self.assertEqual({(p.scenario.name, p.workers) for p in wide}, {("msg_count", None), ("idle_processes", None), ("idle_processes", 1)})
         self.assertLessEqual({"caf", "boost_fiber", "erlang", "go", "tokio", "ractor", "actix", "machine"}, set(plan.subjects))
         idle = {p.workers: dict(p.params)["processes"] for p in (*plan.points, *wide) if p.scenario.name == "idle_processes"}
-        self.assertEqual(idle, {1: "1000000", 2: "100000", None: "100000"})
+        self.assertEqual(idle, {1: "1000000", 2: "25000", None: "100000"})
 
     def test_graphs_are_raced_in_every_pattern_and_at_lengths_that_give_a_metg(self) -> None:
         plan = plans.plan("graphs")

@@ -49,7 +49,8 @@ class Rows(unittest.TestCase):
                 self.assertEqual(run({"a": good, "b": bad}), 1)
 
     def test_what_could_not_be_tried_is_called_so_and_ends_no_other_row(self) -> None:
-        with TemporaryDirectory() as name, mock.patch.object(selftest.enduring, "program", lambda preset: Path(name, preset)):
+        with TemporaryDirectory() as name, mock.patch.object(selftest.enduring, "program", lambda preset: Path(name, preset)), \
+                mock.patch.object(selftest.repo, "BUILD", Path(name)):
             for plant in selftest.PLANTS:
                 if plant.look in (selftest.stale_binary, selftest.weakened_order) or plant.part == "soak":
                     seen = selftest.look(plant)

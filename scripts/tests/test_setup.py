@@ -231,6 +231,12 @@ class Peers(unittest.TestCase):
         self.assertEqual(summary.missing({"race": {"absent": ["libomp"]}}, []), ["not raced, because not built: libomp"])
         self.assertEqual(summary.missing({"race": {"absent": []}}, []), [])
 
+    def test_the_report_says_at_how_many_points_a_subject_has_no_figure(self) -> None:
+        rows = [{"subject": name, "scenario": scenario, "scenario_params": f"n={n}", "placement": "free", "role": "peer", "row_kind": "measure",
+                 "status": "unsupported" if (name, scenario) == ("some", "all") or (name, n) == ("other", 0) else "ok"}
+                for name in ("some", "other") for scenario in ("all", "part") for n in range(3)]
+        self.assertEqual(summary.missing({}, rows), ["other cannot express: all (at 1 of 3 points), part (at 1 of 3 points)", "some cannot express: all"])
+
     def test_a_race_asks_for_the_peers_that_it_is_to_run(self) -> None:
         for words, peers in (
             (["--plan", "publish"], plans.plan("publish").subjects),

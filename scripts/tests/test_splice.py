@@ -17,7 +17,7 @@ from unittest import mock
 from apiary_cli import main
 from apiary_cli.base import repo
 from apiary_cli.base.errors import Fault
-from apiary_cli.race import folder as folders, tables
+from apiary_cli.race import folder as folders, raced, tables
 from apiary_cli.analysis import comparing, qualification, summary
 from apiary_cli.report import html, page_data, page_summary, picture, six, splice
 
@@ -50,6 +50,7 @@ class Marks(unittest.TestCase):
 
     def test_the_pages_of_this_repository_have_them(self) -> None:
         rooms = [(f"impl/apiary/schedulers/{room}/README.md", "race") for room in ("coro_pool", "fork_join", "hive", "processes", "task_graph")]
+        rooms.append(("impl/apiary/schedulers/fork_join/LOOPS.md", "race"))
         for page, name in (("impl/apiary/schedulers/README.md", "six"), ("METHODOLOGY.md", "qualify"), ("METHODOLOGY.md", "qualify one_cpu"), *rooms):
             splice.between((REAL_ROOT / page).read_text(), name, "new", page)
 
@@ -352,6 +353,12 @@ class Tries(unittest.TestCase):
         self.assertIn("Try 2 of this plan", splice.batch_line({"race": {"earlier": ["first"]}}, found))
 
 
+def compared(text: str) -> str:
+    """What raced.sentence said when this page was made."""
+    found = re.search(r"(?:The sources raced.* are those|Not the sources) of \S.*? compared\)(?:\.|: .*?\.)(?= Every row:|$)", " ".join(text.split()))
+    return found[0] if found else ""
+
+
 class FirstPage(unittest.TestCase):
     """README.md: short, and what it shows is what the tools say."""
 
@@ -384,14 +391,14 @@ class FirstPage(unittest.TestCase):
 
     def test_what_is_published_is_what_a_splice_says_today(self) -> None:
         """A rule of verdicts that changes changes them on the pages, too: report DIR --splice PAGE, then report DIR."""
-        pages = [REAL_ROOT / "README.md", *sorted((REAL_ROOT / "impl/apiary/schedulers").glob("*/README.md"))]
+        pages = [REAL_ROOT / "README.md", *sorted((REAL_ROOT / "impl/apiary/schedulers").glob("*/*.md"))]
         said = {page: re.search(r"<!-- race -->\n(.*)\n<!-- /race -->", page.read_text(), re.S) for page in pages}
-        said = {page: found[1] for page, found in said.items() if found}
+        said = {page: found[1] for page, found in said.items() if found and not re.search(r"No race[^.]* is published yet", found[1])}
         self.assertGreater(len(said), 4)
         told = set()  # a folder's summary is asked for once, however many pages show the folder
         read = mock.patch.object(summary, "load", functools.cache(summary.load))  # each folder is asked for by a page's text and by its summary
         for page, text in said.items():
-            with self.subTest(page=page), read:
+            with self.subTest(page=page), read, mock.patch.object(raced, "sentence", lambda *_, text=text: compared(text)):
                 folder = REAL_ROOT / "results" / re.search(r"\[results/([\w-]+)\]", text)[1]
                 body, (report, ours) = splice.race(folder, page)
                 self.assertEqual(text, body)
@@ -406,7 +413,17 @@ class FirstPage(unittest.TestCase):
             self.assertEqual(six.DRAWING.read_text(), six.drawn(found))
             for page in (REAL_ROOT / "README.md", six.ROOMS / "README.md"):
                 if text := re.search(r"<!-- six -->\n(.*)\n<!-- /six -->", page.read_text(), re.S):
-                    self.assertEqual(text[1], six.body(page, found, summary.load), page)
+                    with mock.patch.object(raced, "sentence", lambda *_, text=text[1]: compared(text)):
+                        self.assertEqual(text[1], six.body(page, found, summary.load), page)
+
+    def test_what_a_page_says_of_its_sources_is_of_the_day_when_it_was_made(self) -> None:
+        """The commit that has the page is a later one, and its sources change after that."""
+        for said in ("The sources raced are those of commit abc (2 files, compilers, packages and flags compared).",
+                     "The sources raced by 1 of 4 races, the others left no record, are those of commit abc (2 files, compilers, packages; flags were not compared).",
+                     "Not the sources of commit abc with uncommitted changes (2 files, compilers, packages; flags were not compared): a/b.hpp, c.cpp and 3 more."):
+            text = "\n\n".join(["before.", splice.filled(f"Source: proved. {said} Every row: [results/x](x)."), "after"])
+            self.assertEqual((compared(text), compared(splice.filled(f"Raced at commit abc. {said}"))), (said, said))
+        self.assertEqual(compared("Source: proved. Every row: x."), "", "raced before there was a record")
 
     def test_each_of_the_six_has_its_worst_loss_beside_how_fine_the_race_looked(self) -> None:
         text = next(text for page in (self.TEXT, (REAL_ROOT / "impl/apiary/schedulers/README.md").read_text())

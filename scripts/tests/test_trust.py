@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import tempfile
 import unittest
@@ -55,18 +56,77 @@ class Trust(unittest.TestCase):
     def audited(self, scenario: str, once) -> dict:
         """What an audit of an honest subject says when `once` stands for its runs."""
         program = working.subject(self.folder / "program")
-        arm = subjects.Arm(subjects.introduce(program), "peer", program, "worker")
+        arm = subjects.Arm(dataclasses.replace(subjects.introduce(program), start_cpu_s=0.03), "peer", program, "worker")
         race = rounds.Race(plans.Plan("trust", (POINTS[scenario],), 1, 1), [arm], 1, 3, "r", "e", "c", self.folder, believe=False)
         with mock.patch.object(rounds, "once", once), mock.patch.object(audit.os, "killpg"):
             return audit.audit(race, arm, POINTS[scenario])
 
+    def test_it_is_audited_at_a_point_that_it_can_express(self) -> None:
+        program = working.subject(self.folder / "program")
+        arm = subjects.Arm(subjects.introduce(program), "peer", program, "worker")
+        beside = [points.blocks("mixed_load", lasts=1.0, beside=how, rate=1000) for how in ("own", "workers", "second")]
+        race = rounds.Race(plans.Plan("trust", tuple(beside), 1, 1), [arm], 1, 3, "r", "e", "c", self.folder, believe=False)
+        asked = []
+
+        def once(_race, point, *_, **__):
+            asked.append(point)
+            return {"status": "ok" if point == able else "unsupported", "error": ""}, [], None, None
+
+        for able, seen in ((beside[1], beside[:2] + [beside[1]] * 2), (None, beside)):
+            asked.clear()
+            with self.subTest(able=able), mock.patch.object(rounds, "once", once):
+                said = audit.audit(race, arm, beside[0])
+                self.assertEqual(asked, seen)
+                self.assertEqual((said["scenario_params"], said["proved"]), ((able or beside[0]).params_text, able is None))
+                row = {"subject": arm.label, "status": "ok"} | beside[0].columns
+                for status, proved in (("unsupported", able is None), ("ok", False)):
+                    (one,) = audit.settled([said], [row | {"status": status}])
+                    self.assertEqual(one["proved"], proved, "a subject that refuses its audit, and then works")
+
+    def test_what_an_audit_found_is_not_lost_where_the_next_attempt_is_unsupported(self) -> None:
+        usual = {"status": "ok", "error": "", "wall_ns": "10000000", "cpu_ns": "8000000", "ops": "1000", "ns_per_op": "10000"}
+
+        def once(_race, point, **_):
+            runs.append(point)
+            fixed = "ops" in dict(point.params)
+            return usual | {"status": "crash" if fixed else "ok" if len(runs) == 1 else "unsupported"}, [], None, mock.Mock(disturbed=False)
+
+        runs: list[object] = []
+        said = self.audited("post_throughput", once)
+        self.assertEqual((said["found"], said["proved"]), ("it ended as unsupported, and has done this work in another run", True))
+        self.assertGreater(len(runs), 2)
+
     def test_a_run_that_hangs_beside_other_work_proves_nothing(self) -> None:
         def once(_race, point, **_):
             row = {"status": "ok", "error": "", "wall_ns": "10000000", "cpu_ns": "8000000", "ops": "1000", "ns_per_op": "10000"}
-            return row | ({"status": "hang"} if "ops" in dict(point.params) else {}), [], None, None
+            return row | ({"status": "hang"} if "ops" in dict(point.params) else {}), [], None, mock.Mock(disturbed=True)
 
         said = self.audited("post_throughput", once)
         self.assertEqual((said["found"], said["proved"]), ("", False))
+
+    def test_blocks_that_others_have_lengthened_are_as_many_as_the_processor_time_says(self) -> None:
+        usual = {"status": "ok", "error": "", "wall_ns": "100000000", "cpu_ns": "20000000", "ops": "1000", "ns_per_op": "100000"}
+
+        def asked(disturbed: bool, cpu_ns: str) -> int:
+            def once(_race, _point, blocks, **_):
+                numbers.append(blocks)
+                return usual | {"cpu_ns": cpu_ns}, [], mock.Mock(seconds=2.0, cpu_seconds=0.5), mock.Mock(disturbed=disturbed)
+
+            numbers: list[int] = []
+            self.audited("post_throughput", once)
+            return max(numbers)
+
+        quiet = asked(False, "20000000")
+        self.assertGreater(asked(True, "20000000"), quiet)
+        self.assertEqual(asked(True, "0"), asked(True, "1"), "a row that lies has a bound")
+        self.assertLessEqual(asked(True, "1"), 10 * quiet)
+
+    def test_where_others_ran_a_process_that_was_mostly_its_start_proves_nothing(self) -> None:
+        row, arm = {"wall_ns": "50000000", "cpu_ns": "56000"}, mock.Mock(**{"subject.start_cpu_s": 0.029})
+        for cpu, disturbed, says in ((0.083, True, None), (0.083, False, ""), (0.5, True, "9 blocks claim")):
+            done = mock.Mock(seconds=0.5, cpu_seconds=cpu)
+            told = audit.too_short(row, done, POINTS["post_throughput"], arm, 9, mock.Mock(workers=1), disturbed)
+            self.assertTrue(told == says if not says else (told or "").startswith(says), f"{cpu}, {disturbed}: {told}")
 
     def test_a_pause_of_what_is_late_all_along_proves_nothing(self) -> None:
         for median_ms, proved in ((1, True), (60, False)):
@@ -85,6 +145,17 @@ class Trust(unittest.TestCase):
         for wall, cpu, says in (("90000", 31, None), ("310000", 9, ""), ("110000", 11, "ops=1000 took")):
             told = audit.other_figures(usual, usual | {"ns_per_op": wall, "cpu_ns": str(cpu * 1_000_000)})
             self.assertTrue(told == says if not says else (told or "").startswith(says), f"{wall}, {cpu}: {told}")
+
+    def test_a_poster_that_others_have_kept_for_many_blocks_is_no_worker(self) -> None:
+        done = mock.Mock(seconds=1.0, cpu_seconds=0.5)
+        for worker_ns, says in ((0, "its workers ran for 0.000000"), (10**8, "")):
+            threads = audit.Threads()
+            threads.at = [0.02 * look for look in range(1, 50)]
+            threads.first = {1: (0.02, 0), 2: (0.02, 0), 3: (0.3, 0)}  # main, worker, and a poster of one long block
+            threads.last = {1: (0.98, 10**6), 2: (0.98, worker_ns), 3: (0.42, 9 * 10**7)}
+            told = audit.without_workers(threads, done, 0.01)
+            self.assertTrue(told == says if not says else (told or "").startswith(says), f"{worker_ns}: {told}")
+        self.assertEqual([audit.without_workers(audit.Threads(), done, 0.01, disturbed) for disturbed in (False, True)], ["", None])
 
     def test_the_table_names_each_lie_that_the_subject_can_tell(self) -> None:
         told = set(re.findall(r'LIE (?:==|in) \(?((?:"\w+"(?:, )?)+)', working.SUBJECT))

@@ -110,6 +110,21 @@ class Virtual(TreeCase):
         self.assertEqual(told, {"1": ["-1%", "30%", "in"], "2": ["+138%", "30%", "out"], "4": ["+25%", "50%", "in"]})
         self.assertIn("2 of 3 points in, 1 out", done.stderr)
 
+    def test_a_loop_beside_a_race_is_told_by_its_index(self) -> None:
+        text = PROGRAM.format(python=sys.executable).replace('"hive post task', '"hive loop_for index')
+        fakes.script(self.root / "build" / "release" / "bin" / "apiary_virtual", text)
+        folder = self.root / "results" / "20260101T000000Z-vm"
+        folder.mkdir(parents=True)
+        (folder / "env.json").write_text(json.dumps({"machine": {"cpus": 2}}))
+        head = "status,row_kind,placement,ns_per_op,subject,scenario,scenario_params,workers,flags,suite_commit"
+        rows = [f"ok,measure,free,{ns},hive,loop_for,n={n};iterations=10;lengths={kind},1,,0123abc"
+                for n, kind, ns in ((100_000, "equal", 8_000_000), (1000, "equal", 1), (100_000, "pareto", 1)) for _ in range(3)]
+        (folder / "rows.csv").write_text("\n".join([head, *rows]) + "\n")
+        done = apiary(self.root, "virtual", "hive", "--no-build", "--scenario", "loop_for", "--processors", "1", "--compare",
+                      "--json", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([row[4] for row in json.loads(done.stdout)["compared"]], ["80.00"])
+
     def test_points_as_a_table_and_as_a_drawing(self) -> None:
         done = apiary(self.root, "virtual", "hive", "--no-build", "--scenario", "post", "--processors", "1,4",
                       "--csv", str(self.root / "c.csv"), "--draw", str(self.root / "c.svg"))

@@ -207,14 +207,20 @@ def rounds_line(race: dict) -> str:
 def missing(env: dict, rows: list[dict[str, str]]) -> list[str]:
     """What has no figure and why: a subject that cannot express a point, or that was not built. Nothing is left out
     in silence. (The floors have what they have, and runtimes have no scenario `floor_…`.)"""
-    absent, cannot = env.get("race", {}).get("absent", []), defaultdict(set)
+    absent, points, cannot = env.get("race", {}).get("absent", []), defaultdict(set), defaultdict(lambda: defaultdict(set))
     for row in rows:
-        floor = row["role"] == "bare" or row["scenario"].startswith("floor_")
+        floor, point = row["role"] == "bare" or row["scenario"].startswith("floor_"), (row["scenario_params"], row["placement"])
+        points[row["scenario"]].add(point)
         if row["status"] == "unsupported" and row["row_kind"] == "measure" and not floor:
-            cannot[row["subject"]].add(row["scenario"])
+            cannot[row["subject"]][row["scenario"]].add(point)
+
+    def told(scenario: str, some: set[tuple[str, str]]) -> str:
+        whole = len(points[scenario])
+        return scenario if len(some) == whole else f"{scenario} (at {len(some)} of {whole} points)"
+
     return [
         *([f"not raced, because not built: {', '.join(absent)}"] if absent else []),
-        *(f"{name} cannot express: {', '.join(sorted(found))}" for name, found in sorted(cannot.items())),
+        *(f"{name} cannot express: {', '.join(told(*one) for one in sorted(found.items()))}" for name, found in sorted(cannot.items())),
     ]
 
 

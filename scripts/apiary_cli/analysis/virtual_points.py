@@ -17,9 +17,12 @@ LEAST = 0.30  # a model may be so far off
 RACED: dict[str, tuple[str, ...]] = {
     "fib": (), "skynet": (), "uts": ("depth=8",), "spawn_many_local": (), "msg_throughput": ("processes=60",), "msg_create": (),
     "graph": ("pattern=stencil_1d", "width=64", "steps=100", "iterations=1024"),
+    "loop_empty": (), "loop_for": ("n=100000", "iterations=10", "lengths=equal"),
+    "loop_reduce": ("n=100000", "iterations=10", "lengths=pareto"), "loop_scan": ("n=65536",), "loop_sort": ("n=16384",),
 }
-# Nodes of an operation, where rows do not tell how many it has.
-NODES = {"depth=8": 257_042, "leaves=1000000": 1_111_111}
+WHOLE = ("spawn_many_local", "loop_empty")  # an operation has no parts
+# Nodes, indices or elements of an operation, where rows do not tell how many it has.
+NODES = {"depth=8": 257_042, "leaves=1000000": 1_111_111, "n=100000": 100_000, "n=65536": 65_536, "n=16384": 16_384}
 SHARED = ("sync", "tasks", "queues", "parking", "workers")  # rungs of impl/apiary that every scheduler stands on
 
 
@@ -60,7 +63,7 @@ def recorded(results: Path) -> dict[tuple[str, str, int], list[Recorded]]:
                     continue
                 unit = unit_of(row)
                 parts = unit[1] if unit else next((NODES[word] for word in given if word in NODES), 1)
-                if parts > 1 or scenario == "spawn_many_local":
+                if parts > 1 or scenario in WHOLE:
                     samples[row["subject"], scenario, int(row["workers"])].append(float(row["ns_per_op"]) / parts)
                     commit = row["suite_commit"]
         for key, values in samples.items():

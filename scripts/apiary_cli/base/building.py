@@ -79,6 +79,9 @@ def build(preset: str, jobs: int | None = None, only: str | None = None, names: 
         kinds = [only] if only else [] if targets else repo.KINDS
         aside = [] if only else repo.manifest(preset, "aside")  # in no build of everything
         wanted = [path for kind in kinds for path in repo.manifest(preset, kind) if path not in aside and (not names or path.name in names)]
+        if only and not wanted:  # without a target it would build everything, and not this
+            raise Fault(f"the preset {preset} has no program of the kind {only}{' called ' + ', '.join(names) if names else ''}",
+                        f"build/{preset}/manifest/{only}.txt names none", f"which it has, build/{preset}/manifest/ says")
         sources.drop_differing(folder, wanted)
         targets = [path.name for path in wanted] if only else targets
         command = ["cmake", "--build", str(folder), *(["--target", *targets] if targets else [])]

@@ -81,12 +81,12 @@ def export(name: str) -> Tree:
     return Tree(name, commit, dirty, target)
 
 
-def build(tree: Tree, subject: str) -> Path:
-    """The subject's program of that state, built by its own CMake files."""
+def build(tree: Tree, target: str, preset: str = "release") -> Path:
+    """A program of that state, built by its own CMake files."""
     packages.require("cmake", "ninja", "g++")
-    target, folder = f"subject_{subject}", tree.source / "build" / "release"
+    folder = tree.source / "build" / preset
     with repo.locked(f"compare-{tree.source.name}"), Progress(f"build {target} of {tree.asked}", 2) as progress:
-        for words in (["cmake", "--preset", "release", *NOT_BUILT], ["cmake", "--build", str(folder), "--target", target]):
+        for words in (["cmake", "--preset", preset, *NOT_BUILT], ["cmake", "--build", str(folder), "--target", target]):
             done = proc.run(words, cwd=tree.source, merge=True)
             if not done.ok:
                 again = f"cd {repo.shown(tree.source)} && {' '.join(words[:3])} …   shows it again"

@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import re
-import shutil
 from pathlib import Path
 
 from . import building, packages, repo, sources
@@ -97,10 +96,9 @@ def machine() -> dict:
 def toolchain() -> dict:
     tools = {name: packages.tool_version(name) for name in ("g++", "cmake", "ninja", "hyperfine")}
     cargo = packages.find_cargo()[0]
-    rustc = (shutil.which("rustc", path=Path(cargo).parent) or shutil.which("rustc") or "rustc") if cargo else ""
     return tools | {
         "cargo": packages.tool_version(cargo) if cargo else "",
-        "rustc": packages.tool_version(rustc) if cargo else "",
+        "rustc": packages.rustc_version(),
         "python": platform.python_version(),
         "cxx_flags": building.compile_flags("release"),
         "cargo_lock": (sources.digest(repo.RUST / "Cargo.lock") or "")[:16],

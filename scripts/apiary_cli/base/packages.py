@@ -147,6 +147,22 @@ def find_cargo(candidates: list[str] | None = None) -> tuple[str | None, list[st
     return None, seen
 
 
+def rustc_version() -> str:
+    """Of the compiler beside the cargo that is taken; nothing where there is none."""
+    found = find_cargo()[0]
+    return tool_version(shutil.which("rustc", path=Path(found).parent) or shutil.which("rustc") or "rustc") if found else ""
+
+
+def version_here(name: str) -> str:
+    """Of a package of PyPI that the list names, which is pinned; else as the system's dpkg knows it, and nothing where that knows none."""
+    if name in KNOWN and KNOWN[name].version:
+        return KNOWN[name].version
+    try:
+        return subprocess.run(["dpkg-query", "-W", "-f=${Version}", name], capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return ""
+
+
 def cargo() -> str:
     """A cargo that is new enough, or a fault that says how to get one."""
     path, seen = find_cargo()

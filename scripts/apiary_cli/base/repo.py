@@ -25,6 +25,7 @@ RESULTS = ROOT / "results"
 BASELINES = RESULTS / "baselines"  # named by race --save-baseline
 RUST = ROOT / "tokio_baseline"
 PEERS = ROOT / "bench" / "rust_peers"
+LOAD = BUILD / "release" / "bin" / "apiary_load"  # asks the subjects of server scenarios
 BUILT_BY = ("CMakeLists.txt", "CMakePresets.json", "scripts/cmake")
 PROVED_FOLDERS = ("impl", "model_check", *BUILT_BY)
 STRESSED_FOLDERS = ("impl", "stress", *BUILT_BY)
@@ -62,7 +63,8 @@ def version() -> str:
 
 
 def dirty() -> bool:
-    return git("status", "--porcelain") != ""
+    """Whether the tree differs from its commit. Neither results nor pages are source: a publication writes both while it races."""
+    return git("status", "--porcelain", "--", ".", ":(exclude)results", ":(exclude)*.md") != ""
 
 
 def source_hash(*folders: str, root: Path | None = None) -> str:
@@ -213,10 +215,14 @@ def writable(option: str, name: str) -> Path:
 
 
 def write_text(path: Path, text: str) -> None:
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """Whole or not at all: what was there stays where the disk is full."""
     temporary = half(path)
     try:
-        temporary.write_text(text)
+        temporary.write_bytes(content)
         temporary.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):  # a file system that may only be read refuses this, too

@@ -11,6 +11,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import shlex
 import struct
 import subprocess
@@ -99,17 +100,23 @@ class Present:
         self.known: dict[str, str | None] = {}
 
     @functools.cached_property
-    def flags(self) -> dict[str, str]:
+    def words(self) -> dict[str, str]:
         """By object, as seen from the build folder: the words of its compile, as CMake wrote last."""
         try:
             commands = json.loads((self.folder / "compile_commands.json").read_text()) if self.folder else []
         except (OSError, ValueError):
             return {}
-        found = {}
-        for one in commands:
-            words = shlex.split(one["command"])
-            found[words[words.index("-o") + 1]] = hashlib.sha256("\0".join(words).encode()).hexdigest()
-        return found
+        split = (shlex.split(one["command"]) for one in commands)
+        return {words[words.index("-o") + 1]: "\0".join(words) for words in split}
+
+    @functools.cached_property
+    def flags(self) -> dict[str, str]:
+        return {made: hashlib.sha256(words.encode()).hexdigest() for made, words in self.words.items()}
+
+    def flags_anywhere(self, made: str) -> str | None:
+        """Without the place of the tree, which its options name: the same in each clone."""
+        words = self.words.get(made)
+        return words and hashlib.sha256(re.sub(rf"{re.escape(str(self.root))}(?=[/=\0]|$)", ".", words).encode()).hexdigest()
 
     def hash(self, name: str) -> str | None:
         if name not in self.known:

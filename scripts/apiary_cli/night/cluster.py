@@ -12,17 +12,19 @@ import os
 import secrets
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 import zipfile
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from ..base import LIBRARIES, libraries, proc, repo
 from ..base.errors import Fault, USAGE, tail
 from . import child
+from .on_worker import do_unit, of_a_worker
 from .spread import Pool
 from .store import Store
 from .unit import Unit
@@ -30,7 +32,10 @@ from .unit import Unit
 REQUIREMENTS = libraries.REQUIREMENTS.with_name("requirements-cluster.txt")
 FOLDER = LIBRARIES.parent.parent / "python-cluster" / LIBRARIES.name
 DEATHS = 3                      # of workers by one unit, then it is red
-COMES, GONE = 30.0, 20.0        # seconds: for a first worker; of a scheduler that does not answer
+COMES = 180.0                   # seconds for a first worker: a machine that does much else starts a Python in half a minute
+ANSWERS, GONE = 30.0, 20.0      # of a scheduler, the first time; then of one that does not answer
+LOOKS = 50                      # at the workers, until one is no other's answer
+PORT = 8786                     # of a scheduler, where the address has none
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TOKEN = "token"                 # a file of the store: a worker that finds it there shares the folder
 START = ("-c", "import sys; sys.path.append({folder!r}); from distributed.cli.dask_{what} import main; sys.argv[0] = 'dask-{what}'; main()")
@@ -58,60 +63,6 @@ def archive(folder: Path) -> Path:
     return path
 
 
-# Both run on a worker. They are sent by their code, and name nothing of this file.
-
-
-def of_a_worker() -> dict[str, str]:
-    import os
-    import platform
-
-    import distributed
-
-    return {"processor": platform.machine(), "libc": os.confstr("CS_GNU_LIBC_VERSION") or "unknown",
-            "Python": ".".join(platform.python_version_tuple()[:2]), "distributed": distributed.__version__}
-
-
-def do_unit(told: dict, sent: dict[str, bytes]) -> dict:
-    import os
-    import shutil
-    from pathlib import Path
-
-    import distributed
-    from apiary_cli.night import child
-    from apiary_cli.night.unit import Unit, file_hash
-
-    here = child.machine()
-    if here != told["machine"]:
-        return {"refused": f"it has {here}, and the programs are for {told['machine']}"}
-    scratch = Path(distributed.get_worker().local_directory) / "apiary"
-
-    def place(name: str, called: str) -> Path:
-        target = scratch / name / called
-        if not (target.exists() and file_hash(target) == name):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            half = target.with_name(f".{called}.{os.getpid()}")
-            shared = Path(told["store"]) / "files" / name[:2] / name
-            if name in sent:
-                half.write_bytes(sent[name])
-            elif (Path(told["store"]) / "token").exists() and (Path(told["store"]) / "token").read_text() == told["token"] and shared.exists():
-                shutil.copyfile(shared, half)
-            else:
-                raise LookupError(name)
-            half.chmod(0o755)
-            half.replace(target)
-        if file_hash(target) != name:
-            raise ValueError(f"{called} came as another file than the one that was sent")
-        return target
-
-    try:
-        program = place(told["program"], told["called"])
-        files = tuple((name, str(place(blob, f"{name}.file"))) for name, blob in told["files"])
-    except LookupError as missing:
-        return {"needs": missing.args[0]}
-    unit = Unit(**told["unit"], program=str(program), files=files)
-    return child.run(unit, cwd=scratch)
-
-
 class Cluster:
     def __init__(self, client, store: Store, told: str, here: int, close=lambda: None, alone: bool = False):
         """`here`: units at a time that need this checkout; `alone`: its workers are on this machine, so that those count among theirs."""
@@ -120,6 +71,7 @@ class Cluster:
         self.futures: dict = {}
         self.good: set[str] = set()
         self.seen: set[str] = set()
+        self.refused: set[str] = set()
         self.notes: list[str] = []
         self.bytes: dict[str, object] = {}
         self.silent = 0.0
@@ -134,7 +86,7 @@ class Cluster:
         """Asks the workers that came since the last time what they are; one that cannot do these units is named, and gets none."""
         wanted, limit = of_a_worker(), time.monotonic() + seconds
         while True:
-            there = set(self.client.scheduler_info(n_workers=-1)["workers"])
+            there = self.there()
             new = sorted(there - self.seen)
             answers = self.client.run(of_a_worker, workers=new, on_error="return") if new else {}
             for worker, answer in answers.items():
@@ -142,15 +94,23 @@ class Cluster:
                 why = differing(answer, wanted)
                 if why:
                     self.notes.append(f"worker {worker} was refused: {why}")
-                else:
-                    self.good.add(worker)
-            self.good &= there
+                    self.refused.add(worker)
+            self.good = (there & self.seen) - self.refused  # one that was away is as good as before
             if self.good or time.monotonic() >= limit:
                 break
             time.sleep(0.2)
         if not self.good and seconds:
             raise Fault(f"no worker of {self.told} can do these units", "; ".join(self.notes) or f"none came within {seconds:g} s",
                         "start workers of this platform with the versions of scripts/requirements-cluster.txt, or leave --scheduler away")
+
+    def there(self) -> set[str]:
+        """The workers. Dask's client also asks by itself, every two seconds and for none of them, and that answer may come between ours and
+        our look at it: it counts more workers than it names."""
+        for _ in range(LOOKS):
+            told = self.client.scheduler_info(n_workers=-1)
+            if len(told["workers"]) >= told.get("n_workers", 0):
+                break
+        return set(told["workers"])
 
     @property
     def room(self) -> int:
@@ -161,6 +121,8 @@ class Cluster:
         return len(self.futures) + self.here.running
 
     def takes(self, unit: Unit) -> bool:
+        if not self.good and not self.running:  # all died, or were away for a moment: without them a night would end here, silently
+            self.meet(COMES)
         if self.alone and self.running >= len(self.good):
             return False
         return self.here.takes(unit) if unit.tree else len(self.futures) < len(self.good)
@@ -249,7 +211,7 @@ def connected(address: str, **options):
     import distributed
 
     try:
-        client = distributed.Client(address, timeout=COMES, set_as_default=False, **options)
+        client = distributed.Client(address, timeout=ANSWERS, set_as_default=False, **options)
         scheduler = client.get_versions(check=False)["scheduler"]
     except Exception as error:  # whatever a network, a certificate or an old scheduler raises
         raise Fault(f"the scheduler {address} does not answer", f"{type(error).__name__}: {error}",
@@ -262,13 +224,27 @@ def connected(address: str, **options):
     return client
 
 
-def of_a_team(address: str, store: Store) -> Cluster:
+def parsed(address: str) -> SplitResult:
     parts = urlsplit(address)
     if parts.scheme not in ("tls", "tcp") or not parts.hostname:
         raise Fault(f"--scheduler {address} is no address", "", "tls://HOST:PORT, or local", USAGE)
     if parts.scheme != "tls" and parts.hostname not in LOOPBACK:
         raise Fault(f"--scheduler {address} is neither TLS nor loopback", "a scheduler runs what it is sent, by whoever reaches its port",
                     "tls://HOST:PORT, with certificates", USAGE)
+    return parts
+
+
+def must_answer(address: str) -> None:
+    """That somebody listens there; what it is, is asked when there are units."""
+    parts = parsed(address)
+    try:
+        socket.create_connection((parts.hostname, parts.port or PORT), ANSWERS).close()
+    except (OSError, ValueError) as error:  # a port that is none
+        raise Fault(f"the scheduler {address} does not answer", str(error), "is it there? Without --scheduler the same units run here") from error
+
+
+def of_a_team(address: str, store: Store) -> Cluster:
+    parsed(address)
     ready()
     return Cluster(connected(address), store, f"the scheduler {address}", os.cpu_count() or 1)
 

@@ -46,13 +46,13 @@ class Memory:
         """Of a night that is no unit."""
         return self.seconds.get(named("part", name), guess)
 
-    def order(self, units: list[Unit]) -> list[Unit]:
-        """First what was red, then what waited, then what never ran, then what ran longest ago."""
+    def order(self, units: list[Unit], changed: frozenset[str] = frozenset()) -> list[Unit]:
+        """First what was red, then what is about a changed source, then what waited, then what never ran, then what ran longest ago."""
         waited = {name: place for place, name in enumerate(self.waiting)}
 
         def rank(unit: Unit) -> tuple:
             name = key(unit)
-            return name not in self.red, name not in waited, waited.get(name, 0), self.done.get(name, "")
+            return name not in self.red, name not in changed, name not in waited, waited.get(name, 0), self.done.get(name, "")
 
         return sorted(units, key=rank)
 
@@ -108,7 +108,6 @@ def learn(memory: Memory, fresh: list[dict], waiting: list[Unit]) -> None:
 
 def took(store: Store, parts: dict[str, float]) -> None:
     """What the parts of this night took that are no units, for the planner of the next one."""
-    with store.alone():
-        memory = read(store)
-        memory.seconds |= {named("part", name): seconds for name, seconds in parts.items()}
-        write(store, memory)
+    memory = read(store)
+    memory.seconds |= {named("part", name): seconds for name, seconds in parts.items()}
+    write(store, memory)

@@ -26,6 +26,7 @@ ATTEMPTS = 3
 LASTS_S, LEAST_BLOCK_S, BLOCK_S = 0.3, 0.005, 0.001  # the last: what may pass beside a block, to make its threads
 LEAST_SHARE = 0.15  # of the process that its blocks must claim: a tenth is found out, honest ones claim a third at least
 OTHER = 10.0  # times as fast as with fixed operations: no block length does that (a burst has two modes, 8.5 apart)
+MOST_TIMES = 8  # as many blocks, where others have lengthened them and the row may lie about its processor time
 BRIEF = 3  # blocks that are asked of it first: a lie about the operations makes each as many times as long
 START_S, START_CPU_S = 0.1, 0.03  # of a program and its runtime, beside what asking it who it is took
 PAUSE_S, DUE = 0.03, 30  # how long, and how many posts should be due meanwhile
@@ -93,13 +94,23 @@ class Pause:
         return max(0.001, (self.at if self.threads.at else 0.6 * self.at) - seconds)
 
 
+class Inexpressible(Exception):
+    """The subject says that it cannot express the point."""
+
+
+def must_express(row: dict[str, str]) -> None:
+    if row["status"] == "unsupported":
+        raise Inexpressible
+
+
 # ------------------------------------------------------------------------------------------------------- totals
 
 
 def totals(race: rounds.Race, point: Point, arm: Arm) -> str | None:
     """What one attempt finds; an empty string where all is well, None where it proves nothing."""
     once = functools.partial(rounds.once, race, arm=arm, seed=SEED, release=rounds.Release(), held=False)
-    usual, *_ = once(point, blocks=point.measured or race.plan.blocks, warmup=race.plan.warmup_blocks)
+    usual, _, _, beside = once(point, blocks=point.measured or race.plan.blocks, warmup=race.plan.warmup_blocks)
+    must_express(usual)
     if usual["status"] != "ok":
         return None  # the rounds will say so
     # Short blocks are mostly the making of their threads: longer ones are told by the same code.
@@ -107,8 +118,10 @@ def totals(race: rounds.Race, point: Point, arm: Arm) -> str | None:
     times = max(1, math.ceil(LEAST_BLOCK_S / wall))
     ops = str(times * int(usual["ops"]))
     fixed = dataclasses.replace(point, params=tuple(sorted((dict(point.params) | {"ops": ops}).items())))
-    lasts = LASTS_S + 6 * arm.subject.start_cpu_s
-    blocks = max(8 if point.scenario.by_threads else 3, round(lasts / (times * wall)))
+    lasts, each = LASTS_S + 6 * arm.subject.start_cpu_s, wall
+    if beside.disturbed:  # others lengthened it: by the wall alone, so few blocks are run that they are little beside the start
+        each = min(wall, max(wall / MOST_TIMES, int(usual["cpu_ns"] or 0) / 1e9))
+    blocks = max(8 if point.scenario.by_threads else 3, round(lasts / (times * each)))
     chose = "ops" not in dict(point.params) and times == 1
     for asked in (BRIEF, blocks) if chose and blocks > BRIEF else (blocks,):
         threads = Threads()
@@ -121,15 +134,16 @@ def totals(race: rounds.Race, point: Point, arm: Arm) -> str | None:
         if told != "":
             return told
     told = too_short(row, done, point, arm, blocks, race, found.disturbed)
-    if not told and point.scenario.by_threads:
-        told = without_workers(threads, done, int(row["wall_ns"]) / 1e9)
+    if told == "" and point.scenario.by_threads:
+        told = without_workers(threads, done, int(row["wall_ns"]) / 1e9, found.disturbed)
     return told
 
 
 def too_short(
     row: dict[str, str], done: proc.Done, point: Point, arm: Arm, blocks: int, race: rounds.Race, disturbed: bool
-) -> str:
-    """The blocks claim to have been far less than the process was."""
+) -> str | None:
+    """The blocks claim to have been far less than the process was. None where others ran beside it, and most of its processor time is
+    not that of blocks: their times could be anything."""
     workers = point.workers or race.workers
     serially = 2 * workers if point.scenario.answer_first else 0  # blocks that working out the answer is worth
     wall, cpu = int(row["wall_ns"]) / 1e9, int(row["cpu_ns"] or 0) / 1e9
@@ -143,7 +157,7 @@ def too_short(
     held = not disturbed or not ("tasks" in point.scenario.parameters or point.scenario.answer_first)
     if held and claimed < LEAST_SHARE * (done.seconds - START_S - beside - serially * wall):
         return f"{blocks} blocks claim to have lasted {claimed:.3f} s, the process lasted {done.seconds:.3f} s"
-    return ""
+    return None if disturbed and row["cpu_ns"] and 2 * used < done.cpu_seconds else ""
 
 
 def other_figures(usual: dict[str, str], fixed: dict[str, str]) -> str | None:
@@ -159,14 +173,15 @@ def other_figures(usual: dict[str, str], fixed: dict[str, str]) -> str | None:
     return f"ops={usual['ops']} took {usual['ns_per_op']} ns each by its own choice, {fixed['ns_per_op']} when they were given"
 
 
-def without_workers(threads: Threads, done: proc.Done, block_s: float) -> str | None:
-    """No thread that outlives a block, but the main one, has run: the posters ran the tasks."""
-    least = max(0.05, 3 * block_s)
-    if len(threads.at) < 3 or threads.at[-1] - threads.at[0] < least:
-        return ""  # too short to tell
+def without_workers(threads: Threads, done: proc.Done, block_s: float, disturbed: bool = False) -> str | None:
+    """No thread but the main one has lived through most of the blocks and run: the posters ran the tasks. A poster lives for one
+    block, and others may keep that one for as long as many. None where too little was seen because of others."""
+    span = threads.at[-1] - threads.at[0] if threads.at else 0.0
+    if len(threads.at) < 3 or span < max(0.05, 3 * block_s):
+        return None if disturbed else ""  # too short to tell
     main = min(threads.first)  # threads are numbered in the order of their birth
-    ran = sum(ns for thread, ns in threads.ran(least).items() if thread != main)
-    whole = done.cpu_seconds * (threads.at[-1] - threads.at[0]) / done.seconds
+    ran = sum(ns for thread, ns in threads.ran(max(0.05, 3 * block_s, span / 2)).items() if thread != main)
+    whole = done.cpu_seconds * span / done.seconds
     if ran / 1e9 >= 0.01 * whole:
         return ""
     return f"its workers ran for {ran / 1e9:.6f} of {whole:.3f} s of processor time: the posters run the tasks themselves"
@@ -186,7 +201,7 @@ def moment(point: Point, release: rounds.Release) -> tuple[float, float, float] 
         delay = int(params.get("delay_us", 1000)) / 1e6
         lasts = delay * -(-int(params.get("ops", 200)) // int(params.get("pending", 1)))
         length = max(PAUSE_S, 3 * delay)
-    share = 0.55 if point.scenario.name == "mixed_load" else 0.45
+    share = 0.55 if point.scenario.name in row_checks.BESIDE_TASKS else 0.45
     return (0.03 + share * lasts, length, lasts) if length <= 0.3 * lasts else None
 
 
@@ -199,6 +214,7 @@ def paused(race: rounds.Race, point: Point, arm: Arm) -> str | None:
     at, length, lasts = when
     pause, blocks = Pause(at, length), point.measured or race.plan.blocks
     row, _, done, _ = rounds.once(race, point, arm, SEED, release, blocks, race.plan.warmup_blocks, watch=pause.watch, held=False)
+    must_express(row)
     if row["status"] != "ok":
         return None if row["status"] == "hang" else ""
     if pause.began is None or pause.ended is None:
@@ -214,7 +230,8 @@ def paused(race: rounds.Race, point: Point, arm: Arm) -> str | None:
                 f"late by more than {latest / 1e6:.3f} ms")
     ran = pause.threads.ran().values()
     active = sum(ns >= ACTIVE_NS for ns in ran)
-    if point.scenario.open_loop and len(pause.threads.at) == 2 and active < 2 and sum(ran) >= 20 * ACTIVE_NS:
+    # A served one's requests come from another process: one thread may do them all.
+    if point.scenario.open_loop and not point.scenario.served and len(pause.threads.at) == 2 and active < 2 and sum(ran) >= 20 * ACTIVE_NS:
         return "only one of its threads ran: the posts run on the thread that posts them"
     # Late all along, for whatever ran beside it: a tenth of that would be as late as the pause made it.
     return None if int(row["lat_p50_ns"] or 0) / 1e9 >= LATE_SHARE * stopped else ""
@@ -241,11 +258,33 @@ def look_of(point: Point) -> tuple[str, Callable[[rounds.Race, Point, Arm], str 
 
 
 def audit(race: rounds.Race, arm: Arm, point: Point) -> dict:
-    """Up to three attempts: a finding must come again in each that proves something, in two at least."""
+    """Up to three attempts: a finding must come again in each that proves something, in two at least. At another point of the
+    plan, of the same scenario and placement, where this subject says that it cannot express the first."""
+    like = [p for p in race.plan.points if (p.scenario, p.placement) == (point.scenario, point.placement) and look_of(p)]
+    refused: list[Point] = []
+    for one in dict.fromkeys([point, *like]):
+        try:
+            return audited(race, arm, one) | refusals(refused)
+        except Inexpressible:
+            refused.append(one)
+    nothing = {"kind": look_of(point)[0], "found": "", "proved": True}  # it has no figure there: settled() holds it to that
+    return {"subject": arm.label} | point.columns | nothing | refusals(refused)
+
+
+def refusals(points: list[Point]) -> dict:
+    return {"unsupported": [point.columns["scenario_params"] for point in points]} if points else {}
+
+
+def audited(race: rounds.Race, arm: Arm, point: Point) -> dict:
     kind, look = look_of(point)
     found: list[str] = []
-    for _ in range(ATTEMPTS):
-        told = look(race, point, arm)
+    for attempt in range(ATTEMPTS):
+        try:
+            told = look(race, point, arm)
+        except Inexpressible:
+            if attempt == 0:
+                raise
+            told = "it ended as unsupported, and has done this work in another run"
         if told == "":
             break
         found += [told] if told else []
@@ -253,3 +292,13 @@ def audit(race: rounds.Race, arm: Arm, point: Point) -> dict:
     return {"subject": arm.label} | point.columns | {
         "kind": kind, "found": found[-1] if twice else "", "proved": told == "" or twice,
     }
+
+
+def settled(audits: list[dict], rows: list[dict[str, str]]) -> list[dict]:
+    """After the rounds: no audit has proved anything of a subject that said it cannot express a point, and did its work there."""
+    def of(one: dict, params: str) -> tuple[str, ...]:
+        return one["subject"], one["scenario"], one["placement"], params
+
+    done = {of(row, row["scenario_params"]) for row in rows if row["status"] == "ok"}
+    return [one | {"proved": bool(one["found"]) or one["proved"] and not any(of(one, params) in done for params in one.get("unsupported", []))}
+            for one in audits]

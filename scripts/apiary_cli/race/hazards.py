@@ -4,6 +4,7 @@ yes (it survives), no (and how not), or – (the runtime cannot meet it)."""
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import math
 import os
@@ -31,7 +32,7 @@ TRIES = 5
 GDB_S = 15.0
 FOLDER = repo.BUILD / "hazards"
 EXPECTED = {"hangs": "hang", "crashes": "was ended by SIGABRT", "loses": "99 of 100 ran", "grows": "memory", "burns": "1000 ms/s",
-            "ends_early": "said nothing", "babbles": "said nothing", "lies": "status 4"}  # of the control; `works` is its yes
+            "shrugs": "told no figure", "ends_early": "said nothing", "babbles": "said nothing", "lies": "status 4"}  # of the control; `works` is its yes
 
 
 @dataclass(frozen=True)
@@ -179,14 +180,16 @@ def meet(program: Path, runtime: str, hazard: Hazard, limits: Limits, group: Pat
 
 
 def judge(cell: Cell, hazard: Hazard, limits: Limits) -> None:
-    """It survived: for a price that is still a yes?"""
+    """It survived: for a price that is still a yes? Where a price is asked for and none is told, nothing was measured."""
     cell.word = "yes"
-    if cell.figure is not None and cell.figure > hazard.most and (limits.clock or not hazard.clock):
+    if hazard.unit and (cell.figure is None or cell.unit != hazard.unit):
+        cell.word, cell.how = "no", f"it told no figure in {hazard.unit}"
+    elif cell.figure is not None and cell.figure > hazard.most and (limits.clock or not hazard.clock):
         cell.word, cell.how = "no", f"{cell.figure:.4g} {cell.unit}, above {hazard.most:g}"
 
 
 def at_best(program: Path, runtime: str, hazard: Hazard, limits: Limits) -> Cell:
-    """Of several runs the shortest by the clock, which other work on the machine can only lengthen; a run that fails is the cell."""
+    """Of several runs the cheapest: other work on the machine makes a runtime dearer. A run that fails is the cell."""
     met = []
     for _ in range(TRIES):
         met.append(meet(program, runtime, hazard, limits))
@@ -197,12 +200,12 @@ def at_best(program: Path, runtime: str, hazard: Hazard, limits: Limits) -> Cell
 
 def at_half(program: Path, runtime: str, hazard: Hazard, limits: Limits) -> Cell:
     """The work without and with the quota; the figure is the processor time of the second over that of the first."""
-    spent = []
+    spent, free = [], dataclasses.replace(hazard, most=math.inf, unit="")
     for hundredths in (0, QUOTA):
         try:
             with quota.group(hundredths) as procs:
                 before = os.times()
-                cell = meet(program, runtime, hazard, limits, procs)
+                cell = meet(program, runtime, free, limits, procs)
                 after = os.times()
         except OSError as error:
             return Cell(runtime, hazard.name, "–", f"no quota can be set here: {error}", command=f"{program} {runtime} {hazard.name}")
@@ -221,7 +224,7 @@ def control_flaws(limits: Limits) -> list[str]:
     strict = Limits(settle_ms=0, memory_mib=96, stacks=False)
     for runtime, way in offered(program):
         seconds = 1.0 if way == "hangs" else 20.0
-        cell = meet(program, runtime, Hazard(way, "", seconds, 10.0), strict)
+        cell = meet(program, runtime, Hazard(way, "", seconds, 10.0, "ms/s"), strict)
         wanted = EXPECTED.get(way)
         if cell.word != ("no" if wanted else "yes") or (wanted or "") not in cell.how:
             flaws.append(f"the control {way} came out as '{cell.shown()}'")
@@ -237,7 +240,7 @@ def cells(programs: list[Path], hazards: dict[str, Hazard], runtimes: list[str],
                 continue
             for name, hazard in hazards.items():
                 if (runtime, name) in pairs:
-                    way = at_half if name == "half_quota" else at_best if hazard.clock else meet
+                    way = at_half if name == "half_quota" else at_best if hazard.clock or hazard.unit == "times" else meet
                     cell = way(program, runtime, hazard, limits)
                 else:
                     cell = Cell(runtime, name, "–", "it has no such call")

@@ -69,10 +69,12 @@ THROUGHPUT = (Metric("ns_per_op", f"time per {OPERATION}"),)
 PROCESSOR = Metric("cpu_ns_per_op", f"processor time per {OPERATION}", ("cpu_ns", "ops"))
 IDLE_COST = (Metric("cpu_ns", "processor time while idle"),)
 POST_COST = Metric("cpu_ns_per_post", "processor time per post", ("cpu_ns", "ops"), posts_alone)
+REQUEST_COST = Metric("cpu_ns_per_request", f"processor time per {OPERATION}", ("cpu_ns", "ops"))
 TIMER_COST = Metric("cpu_ns_per_timer", "processor time per timer", ("cpu_ns", "ops"))
 LATENCY, LATENESS = (
     tuple(Metric(f"lat_p{n}_ns", f"{kind} p{n}") for n in (50, 90, 99)) for kind in ("latency", "lateness")
 )
+TAIL = (Metric("lat_p999_ns", "latency p99.9"),)
 
 # By the names that scenarios.toml calls them.
 NAMED = {
@@ -80,6 +82,8 @@ NAMED = {
     "latency": LATENCY,
     "lateness": LATENESS,
     "post_cost": (POST_COST,),
+    "tail": TAIL,
     "timer_cost": (TIMER_COST,),
+    "request_cost": (REQUEST_COST,),
     "idle_cost": IDLE_COST,
 }

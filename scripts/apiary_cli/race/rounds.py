@@ -73,8 +73,15 @@ def base_environment(padding: int = 0) -> dict[str, str]:
     return kept | {"LC_ALL": "C", "APIARY_PADDING": "x" * padding}
 
 
-def affinity(placement: str) -> set[int] | None:
-    return {min(os.sched_getaffinity(0))} if placement == "one_cpu" else None
+def processors(point: Point) -> tuple[set[int] | None, dict[str, str]]:
+    """Where a run's processes may run; and, for the environment, which processor the load program has for itself: the last,
+    where there are two."""
+    usable = sorted(os.sched_getaffinity(0))
+    if point.placement == "one_cpu":
+        return {usable[0]}, {}
+    if point.scenario.served and len(usable) > 1:
+        return set(usable[:-1]), {"APIARY_LOAD_PROCESSOR": str(usable[-1])}
+    return None, {}
 
 
 def arms_of(race: Race, point: Point) -> list[Arm]:
@@ -199,12 +206,12 @@ def run_subject(
     race: Race, point: Point, words: list[str], folder: Path, padding: int = 0, watch: Callable[[int, float], float | None] | None = None
 ) -> proc.Done:
     """One process, and beside it the rivals that the point asks for, within the quota that it asks for."""
-    where = affinity(point.placement)
+    where, named = processors(point)
     rivals = [proc.Child(proc.Spec(RIVAL, affinity=where)) for _ in range(point.rivals)]
     try:
         limit = race.timeout or point.time_limit()
         with quota.around(point) as group:
-            return subjects.run(words, cwd=folder, env=base_environment(padding), timeout=limit, affinity=where, watch=watch, group=group)
+            return subjects.run(words, cwd=folder, env=base_environment(padding) | named, timeout=limit, affinity=where, watch=watch, group=group)
     finally:
         proc.end_all(rivals)
 

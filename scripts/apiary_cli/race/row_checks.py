@@ -11,12 +11,14 @@ import os
 import re
 from dataclasses import dataclass
 
+from .ledger import mix
 from .plans import Point
 from .tables import flags_of
 
 LEAST_NS = 2.0  # of a task: it ends with an atomic addition to one word, which no processor does faster
 BUSY = 2.5  # times as much processor time as the wall allows: workers may spin between the iterations of a block
 SLACK_CPU_S = 0.02  # processor time that the process and the row may differ by, beside the start of the program
+BESIDE_TASKS = ("mixed_load", "echo_beside")  # measured beside tasks that compute, which come first, alone
 REAL = re.compile(r"[0-9]{1,20}(\.[0-9]{1,9})?")
 WHOLE = re.compile(r"[0-9]{1,20}")
 REALS = {"ns_per_op", "ops_per_s", "offered_per_s", "achieved_per_s"}
@@ -78,9 +80,19 @@ def contradiction(row: Row, point: Point, asked: Asked) -> str:
     if row["blocks"] not in ("", "1"):
         return f"blocks is {row['blocks']}, this scenario has one"
     ops, count = int(row["ops"] or 0), int(row["lat_count"] or 0)
-    if point.scenario.discards_tenth and count != ops - ops // 10:
-        return f"lat_count is {count}: of {ops} operations the first tenth is discarded"
-    return open_loop_flaw(row, asked) if point.scenario.open_loop else paced_flaw(row, point)
+    if point.scenario.discards_tenth and count != (kept := samples(row, point, ops)):
+        return f"lat_count is {count}: of {ops} operations the first tenth is discarded, and {kept} are measured"
+    if point.scenario.open_loop:
+        return open_loop_flaw(row, asked) or served_flaw(row, point) or beside_flaw(row, point, asked.workers)
+    return paced_flaw(row, point)
+
+
+def samples(row: Row, point: Point, ops: int) -> int:
+    """How many operations are in the histogram: all but the first tenth, and of those the short ones where the point says so."""
+    if dict(point.params).get("latency_of") != "short":
+        return ops - ops // 10
+    start = mix(int(row["seed"]))  # CLI.md, latency_vs_load
+    return sum((mix((start + i) % 2**64) >> 11) * 2.0**-53 < 0.995 for i in range(ops // 10, ops))
 
 
 def blocks_flaw(row: Row, asked: Asked) -> str:
@@ -118,6 +130,33 @@ def open_loop_flaw(row: Row, asked: Asked) -> str:
     return ""
 
 
+def served_flaw(row: Row, point: Point) -> str:
+    """A server's wall time ends with the last answer, as the rate that it achieved does."""
+    if not point.scenario.served or not row["achieved_per_s"]:
+        return ""
+    ops, wall, achieved = int(row["ops"]), int(row["wall_ns"] or 0), float(row["achieved_per_s"])
+    if abs(achieved * wall - 1e9 * ops) > 1e-6 * 1e9 * ops + 0.001 * wall:
+        return f"achieved_per_s is {achieved}, {ops} operations in {wall} ns are {1e9 * ops / max(wall, 1):.3f}"
+    return ""
+
+
+def beside_flaw(row: Row, point: Point, workers: int) -> str:
+    """More tasks that compute than there was time for. As many as were handed in may have been under way when it began."""
+    if point.scenario.name not in BESIDE_TASKS:
+        return ""
+    flags, params = flags_of(row), dict(point.params)
+    if not flags.get("compute_tasks"):
+        return "flags holds no compute_tasks"
+    wanted = int(params.get("compute_workers", workers))
+    threads = workers if params.get("beside") == "workers" else wanted
+    each = 1000 * int(params.get("compute_us", 2000))
+    most = 2 * wanted + 1.1 * min(threads, usable_processors(point)) * int(row["wall_ns"] or 0) / each
+    if int(flags["compute_tasks"]) > most:
+        return f"compute_tasks is {flags['compute_tasks']}, there was time for {most:.0f} of {each} ns each"
+    starved = flags.get("starved_ppm", "0")
+    return f"starved_ppm is {starved}" if int(starved) > 1_000_000 else ""
+
+
 def paced_flaw(row: Row, point: Point) -> str:
     """Timers that fire in chains, and idle time: they cannot take less than they wait."""
     params, least = dict(point.params), 0.0
@@ -140,8 +179,13 @@ def processors(point: Point, workers: int) -> int:
     """How many threads of the run can be running at once."""
     params = dict(point.params)
     posters = max(int(params.get(name, 1)) for name in ("producers", "threads"))
+    return max(1, min(usable_processors(point), workers + posters + 1))
+
+
+def usable_processors(point: Point) -> int:
+    """The subject's; one of them is the load program's where there are two."""
     usable = 1 if point.placement == "one_cpu" else len(os.sched_getaffinity(0))
-    return max(1, min(usable, workers + posters + 1))
+    return max(1, usable - point.scenario.served)
 
 
 def own_cpu_s(row: Row) -> float:
@@ -187,6 +231,9 @@ def beyond_the_process(row: Row, point: Point, asked: Asked, seen: Seen) -> str:
     if of_blocks(point):
         most = BUSY * processors(point, asked.workers) * wall + 2e6
         return f"cpu_ns is {row['cpu_ns']}: in wall_ns={row['wall_ns']} no more than {most:.0f} can be used" if spent > most else ""
-    beside = point.scenario.name in ("mixed_load", "idle_cpu")  # which work beside what is counted
+    if point.scenario.served and spent > 1e9 * (most := 1.05 * usable_processors(point) * seen.seconds + SLACK_CPU_S):
+        return f"cpu_ns is {row['cpu_ns']}: beside the load program no more than {most:.3f} s can be used"
+    # Where others work beside what is counted: long tasks, a main thread, the load program.
+    beside = point.scenario.name in (*BESIDE_TASKS, "idle_cpu") or point.scenario.served
     untold = seen.cpu_seconds - cpu - 3 * seen.start_cpu_s - SLACK_CPU_S - 0.15 * seen.cpu_seconds
     return told if untold > 0 and not beside else ""

@@ -16,7 +16,7 @@ LIST = BENCH / "contract" / "scenarios.toml"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 OF_THE_PLAN = ("blocks", "block_ms", "warmup_blocks")
 SLOW_EVERY = 64  # tasks of a thread, as bench/contract/CLI.md says
-FLAGS = ("open_loop", "histogram", "calibrated", "discards_tenth", "by_threads", "answer_first")
+FLAGS = ("open_loop", "histogram", "calibrated", "discards_tenth", "by_threads", "answer_first", "served")
 FRAME = dict.fromkeys(FLAGS, toml_file.flag) | {
     "metric_class": toml_file.one_of("metric class", ("throughput", "makespan", "latency", "lateness")),
     "metrics": toml_file.names(kind="metric", known=NAMED),
@@ -51,6 +51,7 @@ class Scenario:
     calibrated: bool = False  # its points get the control arm with a built-in slow-down, free ones too
     discards_tenth: bool = False  # of the latencies
     by_threads: bool = False  # posted by threads that live for one block
+    served: bool = False  # asked by the load program
     answer_first: bool = False  # which is worked out serially, before the blocks
     operation: str = OPERATION  # what a row counts in `ops`
     slow_every: int = SLOW_EVERY  # of how many operations one takes the slow-down, about: where the search for it begins
@@ -103,7 +104,7 @@ def numbers(file: TomlFile, key: str, told: dict, parameters: list[str]) -> dict
     for name, number in told.items():
         if name not in parameters:
             raise file.unknown(f"parameter in {key}", name, parameters)
-        toml_file.whole(0)(file, f"{name} in {key}", number)
+        toml_file.whole(0, 2**27)(file, f"{name} in {key}", number)
     return told
 
 

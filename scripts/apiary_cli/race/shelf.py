@@ -30,11 +30,10 @@ def publish(folder: Path) -> None:
 
 def keep(proofs: Path, record: dict) -> str:
     """The name under which the record lies there: its source's hash, and its own, since a source may be proved twice."""
-    text = repo.json_text(record).strip().encode()
-    path = proofs / f"{record['source_hash']}-{hashlib.sha256(text).hexdigest()[:8]}.json"
+    text = repo.json_text(record).strip()
+    path = proofs / f"{record['source_hash']}-{hashlib.sha256(text.encode()).hexdigest()[:8]}.json"
     if not tables.stored(path):
-        proofs.mkdir(exist_ok=True)
-        path.write_bytes(text)
+        repo.write_text(path, text)
         tables.compress(path)
     return path.name
 

@@ -182,7 +182,7 @@ def command(
     for one in tune:
         words += ["--tune", one]
     always = {"workers": point.workers or workers, "seed": seed, "warmup-blocks": warmup_blocks, "blocks": blocks, "block-ms": block_ms}
-    if_any = {"plan": plan, "hist": hist, "slowdown-ns": slowdown_ns}
+    if_any = {"plan": plan, "hist": hist, "load": repo.LOAD if point.scenario.served else None, "slowdown-ns": slowdown_ns}
     for name, value in (*always.items(), *((name, value) for name, value in if_any.items() if value)):
         words += [f"--{name}", str(value)]
     return words

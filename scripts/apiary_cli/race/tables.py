@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import lzma
 from pathlib import Path
-from typing import Iterable, TextIO
+from types import MappingProxyType
+from typing import Iterable, Mapping, TextIO
 
 from ..base import repo
 
@@ -61,9 +63,15 @@ def params_of(text: str) -> dict[str, str]:
     return dict(part.split("=", 1) for part in text.split(";") if part)
 
 
-def flags_of(row: dict[str, str]) -> dict[str, str]:
+def flags_of(row: dict[str, str]) -> Mapping[str, str]:
     """What a row says in `flags`: names, those with a number with that."""
-    return dict(flag.partition("=")[::2] for flag in row["flags"].split(";") if flag)
+    return flags_in(row["flags"])
+
+
+@functools.lru_cache(maxsize=4096)
+def flags_in(text: str) -> Mapping[str, str]:
+    """A comparison asks each row of its point some ten times, and most rows say the same."""
+    return MappingProxyType(dict(flag.partition("=")[::2] for flag in text.split(";") if flag))
 
 
 def number(value: float | int | None, digits: int = 6) -> str:
@@ -97,13 +105,15 @@ def opened(path: Path) -> TextIO:
     return lzma.open(path, "rt", newline="") if path.suffix == ".xz" else path.open(newline="")
 
 
+# For tables: long matches, and no alignment of bytes. A histogram of 128 MB takes 3.2 MB and a minute, and 6.0 MB by lzma's own.
+OF_TABLES = ({"id": lzma.FILTER_LZMA2, "preset": 9, "lc": 4, "lp": 0, "pb": 0, "nice_len": 273, "depth": 24},)
+
+
 def compress(path: Path) -> Path:
-    """Replace the file by FILE.xz. What is compressed already stays."""
+    """Replace the file by FILE.xz. What is compressed already stays; where the disk is full, the file does."""
     packed = path.with_name(path.name + ".xz")
     if path.exists():
-        unfinished = packed.with_name(packed.name + ".tmp")
-        unfinished.write_bytes(lzma.compress(path.read_bytes()))
-        unfinished.rename(packed)
+        repo.write_bytes(packed, lzma.compress(path.read_bytes(), filters=OF_TABLES))
         path.unlink()
     return packed
 

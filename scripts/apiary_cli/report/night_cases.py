@@ -11,6 +11,7 @@ from ..verify.verdicts import cut, how_far, wrong
 from .junit import FAILED, PASSED, SKIPPED, Case, Verdict
 
 PLACE = re.compile(r"\b((?:impl|model_check|stress|bench)/[\w/.-]+\.(?:hpp|cpp|h)):(\d+)")
+SITE, UNRUN = "no check executes ", "sites that no check executes"
 WAITS = "did not fit; the next night begins with it"
 KINDS = {"search": "law", "exhibit": "exhibit not caught", "mutant": "mutant survives", "logic": "logic mutant survives", "stress": "stress",
          "hunt": "hunt", "outside": "outside code", "soak": "soak", "fault": "fault", "fuzz": "crash of a reader", "selftest": "planted defect not seen"}
@@ -126,13 +127,13 @@ def cases(entries: list[Entry], done: list[dict], results: dict[str, dict], wait
 def unrun(verdicts: list[dict], complete: bool) -> list[Case]:
     """The atomic sites that no check executes: a matter of all searches together."""
     if not complete:
-        return [Case("sites that no check executes", SKIPPED, 0.0, "told when every search was done")]
+        return [Case(UNRUN, SKIPPED, 0.0, "told when every search was done")]
     orders: dict[str, set[str]] = {}
     for verdict in verdicts:
         if verdict.get("kind") == "check":
             for name, order in verdict.get("sites", {}).items():
                 orders.setdefault(name, set()).add(order)
     _, never, wrong_of = inventory.compare(inventory.read()[0], orders)
-    sentences = [f"no check executes {i.file}:{i.line}:{i.column} {i.operation} in {i.function}" for i in never]
+    sentences = [f"{SITE}{i.file}:{i.line}:{i.column} {i.operation} in {i.function}" for i in never]
     return [Verdict(one[:80], FAILED, 0.0, one, "site never run", places=[(i.file, i.line)], replay="scripts/apiary mutate --inventory")
             for one, i in zip(sentences, never)] + [Case(one[:80], FAILED, 0.0, one) for one in wrong_of]

@@ -4,15 +4,26 @@ units, and what waits. One view, as Markdown and as HTML."""
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime
 
 from ..base import repo
 from ..base.errors import INVALID_BATCH
 from ..base.say import duration, markdown
-from .junit import FAILED, PASSED, SKIPPED, Part
+from .junit import FAILED, PASSED, SKIPPED, Case, Part
+from .night_cases import SITE, UNRUN
 
-SHOWN, NIGHTS = 12, 30   # units by name that wait; nights of the history
+SHOWN, NIGHTS = 4, 30   # units of a kind by name that wait; nights of the history
+RESULTS = {PASSED: "passed", FAILED: "failed", SKIPPED: "not run"}
 HISTORY = ["night", "commit", "units:n", "done in it:n", "red:n", "waiting:n", "time:n"]
 TRUST = "A scheduler runs what it is sent, as the user that started its workers: TLS with certificates of your own, or loopback."
+
+
+def moment(stamp: str) -> str:
+    """As people read it; what is no stamp as it is."""
+    try:
+        return datetime.strptime(stamp, "%Y%m%dT%H%M%SZ").strftime("%-d %b %Y, %H:%M UTC")
+    except ValueError:
+        return stamp
 
 
 def named(part: Part, name: str) -> str:
@@ -26,13 +37,16 @@ def view(parts: list[Part], done, budget: str, seconds: float, code: int) -> dic
     red = {named(part, case.name): case for part in red_first for case in part.cases if case.status == FAILED}
     if any(name.split()[0] == "selftest" for name in red):
         word += ", and not to be believed: what is planted was not seen as it should be"
+    left = [*(["the selftest"] if any(part.name == "selftest" and part.status == SKIPPED for part in parts) else []),
+            *([f"{len(done.waiting)} units"] if done and done.waiting else [])]
+    if code == 0 and left:  # green is not to be taken for all of it
+        word += f"; {' and '.join(left)} did not run"
     told = {
-        "title": f"Night of {repo.utc_stamp()}: {word}", "good": code == 0,
+        "title": f"Night of {moment(repo.utc_stamp())}: {word}", "good": code == 0,
         "state": f"commit {repo.commit()[:12]}{' (dirty)' if repo.dirty() else ''}, budget {budget}, took {duration(seconds)}",
-        "news": news(set(red), done), "red": [{"name": name, "what": case.message.splitlines()[0] if case.message else "",
-                                               "replay": getattr(case, "replay", "")} for name, case in red.items()],
+        "news": news(set(red), done), "red": [in_red(name, case) for name, case in red.items()],
         "head": ["part", "result", "passed:n", "failed:n", "not run:n", "time:n"],
-        "rows": [[part.name, "invalid" if part.invalid else part.status, *map(part.count, (PASSED, FAILED, SKIPPED)), duration(part.seconds)]
+        "rows": [[part.name, "invalid" if part.invalid else RESULTS[part.status], *map(part.count, (PASSED, FAILED, SKIPPED)), duration(part.seconds)]
                  for part in parts],
         "units": "", "waits": [], "notes": [], "trust": "", "history_head": HISTORY, "history": [],
         "parts": [{"name": part.name, "lines": lines_of(part)} for part in parts if lines_of(part)],
@@ -42,29 +56,45 @@ def view(parts: list[Part], done, budget: str, seconds: float, code: int) -> dic
                          f"{done.engine}: {duration(done.busy)} of work in {duration(done.seconds)}")
         told["waits"] = waits(done.waiting)
         told["notes"] = [line for note in done.notes for line in note.splitlines()]
-        told["history"] = [[one["utc"], one["commit"][:12], one["units"], one["fresh"], len(one["red"]), one["waiting"], duration(one["seconds"])]
+        told["history"] = [[moment(one["utc"]), one["commit"][:12], one["units"], one["fresh"], len(one["red"]), one["waiting"], duration(one["seconds"])]
                            for one in reversed(done.nights[-NIGHTS:])]
         told["trust"] = TRUST if "scheduler" in done.engine else ""
     return told
+
+
+def in_red(name: str, case: Case) -> dict:
+    """A name that is the beginning of what was seen is not said twice."""
+    what = case.message.splitlines()[0] if case.message else ""
+    shown = name.removesuffix(case.name).strip() if what.startswith(case.name) else name
+    return {"name": shown, "what": what, "replay": getattr(case, "replay", "")}
 
 
 def news(red: set[str], done) -> list[str]:
     if done is None or done.last is None:
         return ["no night before this one is remembered in its store"]
     ours = {name for name in red if name.split()[0] in {part.name for part in done.parts}}
+    unknown = {named(part, case.name) for part in done.parts for case in part.cases if case.status == SKIPPED}
+    sites = f"search {UNRUN}" in unknown  # each of which is a name of its own when it is red
     new, gone = sorted(ours - set(done.last)), sorted(set(done.last) - ours)
-    return [f"newly red: {name}" for name in new] + [f"red no more: {name}" for name in gone] or ["nothing: the units that are red were red"
+    said = [f"{'red the last time, and not known of this source yet' if name in unknown or sites and name.startswith(f'search {SITE}') else 'red no more'}: {name}" for name in gone]
+    return [f"newly red: {name}" for name in new] + said or ["nothing: the units that are red were red"
                                                                                                if ours else "nothing: no unit was red, and none is"]
 
 
 def waits(names: list[str]) -> list[str]:
-    """How many of each kind, and the first by name."""
+    """How many, and of each kind the first by name, in the order of the next night."""
     if not names:
         return []
-    kinds = Counter(name.split()[0] for name in names)
-    counted = ", ".join(f"{n} of {kind}" for kind, n in kinds.most_common())
-    first = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
-    return [f"{len(names)} units: {counted}", f"the next night begins with {first}"]
+    kinds: dict[str, list[str]] = {}
+    for name in names:
+        kind, _, rest = name.partition(" ")
+        kinds.setdefault(kind, []).append(rest)
+    told = [f"{len(names)} units; the next night begins with {names[0]}"]
+    for kind, own in kinds.items():
+        # Parts of one search go by its name.
+        short = [name + (f" ({n} parts)" if n > 1 else "") for name, n in Counter(name.partition(", part ")[0] for name in own).items()]
+        told.append(f"{len(own)} of {kind}: {', '.join(short[:SHOWN])}" + (f" and {len(short) - SHOWN} more" if len(short) > SHOWN else ""))
+    return told
 
 
 def lines_of(part: Part) -> list[str]:

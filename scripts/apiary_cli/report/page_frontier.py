@@ -1,21 +1,24 @@
-"""Latency against its price: points that differ in idle_cpu alone, for report.html and frontier.csv."""
+"""Latency against its price: points that differ in idle_cpu alone, for report.html, frontier.csv and the drawing of the hive's pages."""
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..analysis import comparing
+from ..base import repo
 from ..base.say import human
 from ..race import tables
-from . import svg
+from . import panels, svg
 from .html import macro, place, raw
 from .page_data import Cell, Report
 from .page_sections import keys
 
 BUDGET, PRICE = "idle_cpu", "cpu_ns_per_post"
 LATENCIES = ("lat_p50_ns", "lat_p99_ns")
+DRAWING = repo.RESULTS / "frontier.svg"
 COLUMNS = ["scenario", "scenario_params", "placement", "subject", BUDGET, "rounds", PRICE, *LATENCIES, "limited"]
 
 
@@ -65,6 +68,31 @@ def write(report: Report, folder: Path) -> None:
     told = rows(report)
     if told:
         tables.write(folder / "frontier.csv", COLUMNS, told)
+
+
+def load(key: comparing.Key) -> str:
+    params = tables.params_of(key[1])
+    return f"{int(params['rate']):,} posts a second" if "rate" in params else place(key)
+
+
+def picture(report: Report) -> str:
+    """The 99th percentile by price: a panel for each load. Nothing where nothing was measured at several budgets."""
+    points = [panels.Point(load(key), who, step.of[PRICE].median, step.of[LATENCIES[1]].median,
+                           f"{who} at {step.budget} %: {human(step.of[LATENCIES[1]].median)} for {human(step.of[PRICE].median)}")
+              for key, by in frontiers(report).items() for who, steps in by.items() for step in steps if LATENCIES[1] in step.of]
+    note = "99th percentile of the latency of a post, by the processor time that a post costs: left and low is better; medians over rounds"
+    return panels.drawn(points, note, "latency of a post against its price in processor time") if points else ""
+
+
+def reference(report: Report, page: Path) -> str:
+    """What a page shows the drawing by; nothing where there is none."""
+    shown = os.path.relpath(DRAWING, page.resolve().parent)
+    return f"![the 99th percentile of each runtime by the price of a post]({shown})" if picture(report) else ""
+
+
+def draw(report: Report) -> None:
+    if told := picture(report):
+        repo.write_text(DRAWING, told)
 
 
 def frontier(report: Report) -> str:

@@ -19,8 +19,8 @@ SIGNS = {
     stats.INCONCLUSIVE: ("?", "open"),
 }
 NOT_RANKED = ("·", "open")
-SHORT = {"lat_p50_ns": "p50", "lat_p90_ns": "p90", "lat_p99_ns": "p99", "ns_per_op": "time"} | dict.fromkeys(
-    ("cpu_ns_per_post", "cpu_ns_per_timer", "cpu_ns_per_op"), "processor"
+SHORT = {"lat_p50_ns": "p50", "lat_p90_ns": "p90", "lat_p99_ns": "p99", "lat_p999_ns": "p99.9", "ns_per_op": "time"} | dict.fromkeys(
+    ("cpu_ns_per_post", "cpu_ns_per_timer", "cpu_ns_per_request", "cpu_ns_per_op"), "processor"
 )
 
 

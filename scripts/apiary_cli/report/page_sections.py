@@ -110,12 +110,13 @@ def costs(report: Report) -> str:
     groups: dict[tuple[comparing.Key, str], dict[str, page_data.Cell]] = defaultdict(dict)
     for cell in report.cells:
         groups[cell.key, cell.subject][cell.metric.column] = cell
-    columns, rows, keys = [metric.column for metric in metrics.LATENCY], [], []
+    columns, rows, keys = [metric.column for metric in (*metrics.LATENCY, *metrics.TAIL)], [], []
     for (key, subject), cells in groups.items():
         spent = next((cell for cell in cells.values() if cell.metric.spent), None)
         if spent and cells.keys() & set(columns):
             figures = [limited_cell(cells.get(column)) for column in columns]
-            rows.append(["" if key in keys else place(key), subject, *figures, macro("bold", limited_cell(spent))])
+            rows.append(["" if key in keys else place(key), subject, *figures, macro("bold", limited_cell(spent)),
+                         f"{1e9 / spent.median:,.0f}"])
             keys.append(key)
     return macro("costs", rows, grouped(keys))
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from ..base import repo
-from ..verify import checks, mutation, structures
+from ..verify import checks, mutation, structures, unreached
 from ..verify.engine_agreement import BOTH, by_engine, disagreements, limit, mode, report, signs
 from ..verify.verdicts import KINDS, count, cut, expected, how_far, names, unfinished, wrong
 from ..race import shelf
@@ -53,6 +53,12 @@ def by_structure(verdicts: list[dict], sign: dict[str, str], weakened: dict | No
         alone = "" if found else ", the other headers"
         out.append([name + alone, len(names(proved)) or "", letters, count(searched or None), told, len(names(shown)) or "", html.macro("badge", state) if found else ""])
     return out
+
+
+def unreached_rows(verdicts: list[dict]) -> list[list]:
+    """Where --reach asked: a row for each kind of thing that no execution of a scenario as it is came to."""
+    return [[one.scenario, one.what, len(one.places) or "", html.macro("some", one.places) if one.places else "", one.would]
+            for one in unreached.kinds(verdicts)]
 
 
 def shipped(name: str) -> bool:
@@ -117,7 +123,7 @@ def view(verdicts: list[dict], entries: list[checks.Entry], stamp: dict, mutants
         "bad_rows": [[v["name"], v.get("engine", ""), v.get("verdict", "error"), (v.get("reason") or "")[:SHORT]] for v in bad],
         "late": [[v["name"], how_far(v)] for v in late], "short": [[v["name"], how_far(v)] for v in short],
         "differ": causes(verdicts, entries) if entries else [], "bounds": list(sign.items()),
-        "rows": [row(v, sign) for v in verdicts], "caught": [trace(v, what) for v in caught], "mutation": bool(mutants),
+        "unreached": unreached_rows(verdicts), "rows": [row(v, sign) for v in verdicts], "caught": [trace(v, what) for v in caught], "mutation": bool(mutants),
     }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..base import commits, repo, stats
 from ..base.errors import Fault
 from ..base.say import human, in_prose
-from ..race import folder as folders, metrics, tables
+from ..race import folder as folders, metrics, raced, tables
 from ..analysis import comparing, summary, verdict
 from . import html, site_pages, six, svg
 
@@ -106,13 +106,13 @@ def long_enough(history: dict) -> list[tuple[comparing.Key, dict]]:
 
 def six_rows(found: list[six.Line]) -> dict:
     """The table of the six, and a strip for each that raced."""
-    raced = [one for one in found if one.points]
-    scale = six.reach(raced)
+    drawn = [one for one in found if one.points]
+    scale = six.reach(drawn)
     strips = [{
         "line": one, "drawn": html.raw(svg.forest_row(scale, one.middle.ratio, one.middle.lo, one.middle.hi, one.middle.margin,
                                                       [point.ratio for point in one.points], one.middle.kind, f"{one.name} over {one.rival}")),
-    } for one in raced]
-    axis = html.raw(svg.forest_axis(scale, "faster", "the rival is")) if raced else ""
+    } for one in drawn]
+    axis = html.raw(svg.forest_axis(scale, "faster", "the rival is")) if drawn else ""
     return {"strips": strips, "axis": axis, "six": [one | {"page": link(one["line"])} for one in ({"line": one} for one in found)], "legend": six.LEGEND}
 
 
@@ -143,6 +143,7 @@ def write() -> Path:
     repo.write_text(path.with_name("history.html"), html.render("history.html", **view))
     told = six_rows(six.lines(load))
     view = {"title": "Apiary: six task schedulers, raced and proved", "pages": pages, "here": "index.html", "tracks": shown, "rest": rest,
-            "listed": listed, "named": title, "made": made(listed), "proofs": beside.proofs, "curve": six.speed_up(load) if told["strips"] else ""}
+            "same": raced.sentence(repo.RESULTS / one["name"] for one in shown), "listed": listed, "named": title, "made": made(listed),
+            "proofs": beside.proofs, "curve": six.speed_up(load) if told["strips"] else ""}
     repo.write_text(path, html.render("site.html", **view, **told))
     return path

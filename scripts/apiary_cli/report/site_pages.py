@@ -194,7 +194,8 @@ def museum(record: dict | None) -> dict:
         rows = [[one["id"], one["defect"], one["source"], ", ".join(sorted(caught[one["id"]])) or told(one)] for one in csv.DictReader(file)]
     seen = sum(bool(caught[row[0]]) for row in rows)
     return {"heading": "Museum of defects", "lead": f"{len(rows)} ways in which schedulers went wrong, in published code and in designs. {seen} stand here as small "
-            "programs that a model check must catch; without that, a checker that finds nothing would look like one that proves.",
+            "programs that a model check must catch; without that, a checker that finds nothing would look like one that proves. A seed is one of the design texts "
+            "that the schedulers were made from.",
             "head": ["", "defect", "where it comes from", "caught by"], "rows": rows}
 
 

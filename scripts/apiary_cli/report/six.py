@@ -15,8 +15,8 @@ from typing import Callable
 
 from ..base import repo, stats
 from ..base.errors import Fault
-from ..base.say import markdown
-from ..race import tables
+from ..base.say import in_prose, markdown
+from ..race import raced, tables
 from ..analysis import comparing, peer_summary, summary, verdict
 from ..analysis.comparing import Comparison
 from . import prove_page, svg
@@ -156,9 +156,9 @@ def cells(one: Line, page: Path) -> list[str]:
         return [*head, *["–"] * 4, "not yet"]
     worst = f"{one.worst.times} of {one.worst.other}, {one.worst.where}{one.worst.cost and f'; {one.worst.cost}'}" if one.worst else "none"
     rows = os.path.relpath(repo.RESULTS / one.folder, page.resolve().parent)
-    raced = f"[{date(one.folder)}]({rows}/summary.md){', as its rival' if one.turned else ''}"
+    when = f"[{date(one.folder)}]({rows}/summary.md){', as its rival' if one.turned else ''}"
     return [*head, one.rival, f"{one.middle.times}, tells {one.middle.tells}", ", ".join(map(str, one.counts())),
-            f"{worst} ({one.lost} of {one.claims})", raced]
+            f"{worst} ({one.lost} of {one.claims})", when]
 
 
 def body(page: Path, found: list[Line], load: Load = summary.load) -> str:
@@ -168,13 +168,19 @@ def body(page: Path, found: list[Line], load: Load = summary.load) -> str:
     drawing = os.path.relpath(DRAWING, page.resolve().parent)
     told = ["\n".join(markdown(HEAD, [cells(one, page) for one in found])), f"![each point against the nearest rival]({drawing})",
             filled(LEGEND)]
-    raced = [one.folder for one in found if one.folder]
-    taken = (load(repo.RESULTS / max(raced))[0].get("verification") or {}) if raced else {}
+    folders = sorted({one.folder for one in found if one.folder})
+    taken = (load(repo.RESULTS / max(folders))[0].get("verification") or {}) if folders else {}
     if taken.get("prove"):  # of the newest of these races
         told.append(filled(f"Proofs of its source: {prove_page.sentence(taken['prove'], same_source(taken))}"))
     if curve := speed_up(load):
         told.append(filled(curve))
+    if same := raced.sentence([repo.RESULTS / folder for folder in folders]):
+        told.append(filled(f"Raced at commit {in_prose(commits_of(folders, load))}. {same}"))
     return "\n\n".join(told)
+
+
+def commits_of(folders: list[str], load: Load) -> list[str]:
+    return sorted({summary.commit(load(repo.RESULTS / folder)[0].get("race", {})) for folder in folders})
 
 
 def same_source(taken: dict) -> dict | None:
@@ -267,8 +273,8 @@ def reach(found: list[Line]) -> svg.LogScale:
 def drawn(found: list[Line]) -> str:
     """A row for each scheduler; one file for light and dark."""
     scale = reach(found)
-    raced = [one for one in found if one.points]
-    foot = TOP + HIGH * len(raced)
+    shown = [one for one in found if one.points]
+    foot = TOP + HIGH * len(shown)
 
     def x(ratio: float) -> str:
         return f"{LEFT + (WIDE - LEFT - RIGHT) * scale.at(ratio):.1f}"
@@ -279,7 +285,7 @@ def drawn(found: list[Line]) -> str:
         out += svg.tag("text", f"×{tick:g}", x=x(tick), y=foot + 16, text_anchor="middle", class_="soft")
     out += svg.tag("text", "← ours is faster", x=LEFT, y=15, class_="soft")
     out += svg.tag("text", "the rival is faster →", x=WIDE - RIGHT, y=15, text_anchor="end", class_="soft")
-    for number, one in enumerate(raced):
+    for number, one in enumerate(shown):
         y = TOP + HIGH * number + HIGH / 2
         out += svg.tag("text", one.name, x=0, y=f"{y - 1:.0f}", class_="name")
         out += svg.tag("text", svg.escape(f"over {one.rival}"), x=0, y=f"{y + 13:.0f}", class_="soft")

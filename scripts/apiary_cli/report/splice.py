@@ -17,10 +17,10 @@ from ..base import repo, stats
 from ..base.errors import Fault, USAGE
 from ..base.say import in_prose
 from ..verify import verification
-from ..race import scenarios, tables
+from ..race import raced, scenarios, tables
 from ..analysis import ablation, comparing, former, metg, peer_summary, qualification, summary, verdict
 from ..analysis.comparing import Comparison, Validity
-from . import picture
+from . import page_frontier, picture
 from .page_data import Report, refuse_other
 
 WIDTH = 100  # of prose
@@ -53,6 +53,7 @@ def into(path: Path, folder: Path) -> str:
     repo.write_text(path, between(text, name, body, path.name))
     if drawn:
         picture.write(*drawn)
+        page_frontier.draw(drawn[0])
     return name
 
 
@@ -97,6 +98,7 @@ def race(folder: Path, page: Path) -> tuple[str, tuple[Report, list[str]]]:
     parts = [
         filled(former.told(folder, ours)),
         filled(f"{batch_line(env, report.validity)} {controls(comparisons)}"),
+        page_frontier.reference(report, page),
         "\n".join(picture.reference(folder, page, ours, every)),
         filled(f"Time of {in_prose(ours)} over that of each peer{beside and f' ({beside} raced, too)'}. {peer_summary.legend(stood)}"),
         "\n".join(peer_summary.table(stood)),
@@ -104,8 +106,9 @@ def race(folder: Path, page: Path) -> tuple[str, tuple[Report, list[str]]]:
         "\n".join(apart(comparisons, ours)) if room else "",
         "\n".join(metg.table(rows)) if room else "",
         filled(f"**Wrong work:** {'; '.join(wrong).rstrip('.')}.") if wrong else "",
-        filled(f"**To repeat it:** {preamble(env)}; {summary.rounds_line(env['race'])}. Source: {source}. Every row: "
-               f"[results/{folder.name}]({picture.seen_from(page, folder)}/summary.md)."),
+        filled(" ".join(filter(None, (
+            f"**To repeat it:** {preamble(env)}; {summary.rounds_line(env['race'])}. Source: {source}.", raced.sentence([folder]),
+            f"Every row: [results/{folder.name}]({picture.seen_from(page, folder)}/summary.md).")))),
     ]
     return "\n\n".join(filter(None, parts)), (report, ours)
 

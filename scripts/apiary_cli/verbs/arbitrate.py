@@ -29,6 +29,8 @@ takes:   seconds after building
 exit:    0 none within this bound; 1 a race; 2 bad arguments, or a text without a report;
          3 undecided, or nothing could be asked"""
 
+INTERMIXED = True  # scenarios may be named after the options, too
+
 PROJECT = """cmake_minimum_required(VERSION 3.25)
 project(arbitrated LANGUAGES CXX)
 find_package(apiary REQUIRED COMPONENTS as_it_is)

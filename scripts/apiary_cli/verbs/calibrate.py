@@ -28,13 +28,13 @@ exit:    0 the profile is whole, whatever could be measured; 2 bad arguments; 3 
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", metavar="FILE", help="write the profile there, and not to standard output")
-    parser.add_argument("--defaults", default="flat", metavar="PROFILE", help="for what is not measured (default flat)")
-    parser.add_argument("--processors", metavar="A,B", help="these two, or one alone (default: the first two of this process)")
+    parser.add_argument("--out", metavar="FILE", help="write the profile to FILE instead of standard output")
+    parser.add_argument("--defaults", default="flat", metavar="PROFILE", help="the profile whose prices stand for those that are not measured (default flat)")
+    parser.add_argument("--processors", metavar="A,B", help="pin the threads to these two, or to a single one (default: the first two of this process)")
     parser.add_argument("--batches", type=argument_kinds.whole(10, 1_000_000), default=2000, metavar="N",
-                        help="for each price (default 2000)")
+                        help="batches of measurements for each price (default 2000)")
     parser.add_argument("--most-spread", type=argument_kinds.whole(0, 10_000), default=50, metavar="PERCENT",
-                        help="of a price's quartiles, of its median: beyond, it keeps its default (default 50)")
+                        help="a price whose quartiles lie farther apart, in percent of its median, keeps its default (default 50)")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is")
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Callable, TypeVar
 
 from ..analysis import comparing
-from ..base import building, commits, environment, json_result, proc, repo, sources
+from ..base import argument_kinds, building, commits, environment, json_result, proc, repo, sources
 from ..base.errors import Fault, Stopped, USAGE, unknown
 from ..base.say import Progress, colour, counted, duration, heading, markdown, say, table, warn
 from ..verify import stressing
@@ -71,17 +71,17 @@ class Part:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--only", metavar="PARTS", help="some of: " + ",".join(PARTS))
+    argument_kinds.repeatable(parser, "--only", "PARTS", f"some of: {','.join(PARTS)} (repeatable)")
     parser.add_argument("--record-cost", action="store_true", help="write what the parts cost to results/check_cost.csv; begin from nothing")
 
 
-def chosen(only: str | None) -> list[str]:
-    names = list(filter(None, (only or ",".join(PARTS)).split(",")))
+def chosen(only: list[str]) -> list[str]:
+    names = list(filter(None, ",".join(only).split(","))) if only else list(PARTS)
     for name in names:
         if name not in PARTS:
             raise unknown("part", name, PARTS)
     if not names:
-        raise Fault(f"--only {only}", "it names no part, so nothing would be tested", f"the parts: {', '.join(PARTS)}", USAGE)
+        raise Fault(f"--only {','.join(only)}", "it names no part, so nothing would be tested", f"the parts: {', '.join(PARTS)}", USAGE)
     return names
 
 

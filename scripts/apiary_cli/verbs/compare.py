@@ -20,8 +20,8 @@ from . import race, report, setup
 
 SUMMARY = "did a change cost anything? two commits in one race, or two result folders"
 DESCRIPTION = """\
-OLD and NEW are two commits of this repository ('.' is the working tree with what git does not ignore;
-a name that `race --save-baseline NAME` gave is one, too), or two result folders.
+OLD and NEW are two commits of this repository, or two result folders. '.' is the working tree with all that git does
+not ignore; a name that `race --save-baseline NAME` gave stands for its commit.
 
 Commits: exports and builds both, and races them in one batch: paired rounds, an A/A pair, a built-in
 slow-down. Processor time per task on one CPU decides (plan gate: six scenarios, 20 pairs each, 30 of
@@ -29,22 +29,23 @@ post_throughput): there two copies differ by about a hundredth, whatever else ru
 Free placement is shown beside it, with the number of modes of NEW's figures, and does not decide.
 A regression counts only when a second batch agrees. The usual question is
   scripts/apiary compare HEAD .
-The short form, half a minute once both are built, is
+A shorter form takes half a minute once both are built:
   scripts/apiary compare HEAD . --scenario successor --scenario spawn_many_remote_idle
-and --repeat 10 does it ten times, each from nothing, and prints ten verdicts, one below the other. It has no
-latency: --plan quick adds that, with a wide margin.
+With --repeat 10 it runs ten times, each time from nothing, and prints the ten verdicts below each other. The plan
+gate measures no latency; --plan quick does, with a wide margin.
 
-Folders: their rounds are no pairs, so each scheduler's ratio to the peers that both folders have (same version
-and same build) is compared. Without a common peer nothing is decided. Figures that the injector made are left
-out, as in a race. The controls of both folders count: an INVALID folder is refused (status 4); a point whose A/A pair
-differs or is missing decides nothing; Benjamini–Hochberg runs over all that is decided. Wrong work in NEW, its red
-findings and the points that it has lost are named, and end with 1 as after a race. The options are for commits.
+Folders: their rounds were not run in pairs, so what is compared is each scheduler's ratio to the peers that both
+folders have in the same version and build. Without such a peer nothing is decided. As in a race, figures that the
+injector made are left out. The controls of both folders count: an INVALID folder is refused (status 4); a point whose
+A/A pair differs or is missing decides nothing; Benjamini–Hochberg runs over all decided points. NEW ends with 1, as
+after a race, if it did wrong work, has red findings or has lost points; each is named. The options below are for
+commits only.
 
 writes:  for commits build/compare/TREE/ and a result folder, as race does; for folders nothing
 takes:   for commits two builds of one subject and about 2 minutes; twice that if the second batch is needed
 exit:    0 nothing was shown to be slower (undecided points are named); 1 slower, wrong work, a finding as race
          has them, or a point that NEW has no figure for; 2 names that make no sense; 3 the harness failed;
-         4 the controls say that the batch is invalid: it decides nothing over slower.
+         4 the controls say that the batch is invalid, so it cannot show what is slower.
          With --repeat any 1 wins, then any 3"""
 
 ROUNDS, SUBJECT = plans.plan("gate").rounds, "hive"
@@ -54,10 +55,10 @@ TINT = {stats.REGRESSED: "red", stats.IMPROVED: "green"}
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", metavar="OLD", help="a commit, a saved baseline, '.', or a result folder")
     parser.add_argument("new", metavar="NEW", help="the same kind of thing")
-    parser.add_argument("--subject", default=SUBJECT, metavar="NAME", help=f"which of ours (default {SUBJECT})")
+    parser.add_argument("--subject", default=SUBJECT, metavar="NAME", help=f"which of our subjects (default {SUBJECT})")
     argument_kinds.repeatable(parser, "--scenario", "NAME", "only this (repeatable)")
     parser.add_argument("--plan", default="gate", help="which points (default those of gate)")
-    parser.add_argument("--rounds", type=argument_kinds.count, default=ROUNDS, metavar="N", help=f"of some pairs each (default {ROUNDS})")
+    parser.add_argument("--rounds", type=argument_kinds.count, default=ROUNDS, metavar="N", help=f"rounds, of several pairs each (default {ROUNDS})")
     parser.add_argument("--repeat", type=argument_kinds.count, default=1, metavar="N", help="race N times; the verdicts at the end")
     race.conditions(parser)
 
@@ -129,8 +130,8 @@ def builds(args: argparse.Namespace) -> tuple[commits.Tree, subjects.Subject]:
     new, old = commits.export(args.new), commits.export(args.old)
     if new.source == old.source:
         say(f"{args.old} and {args.new} are the same tree: this can only show what noise looks like")
-    program = commits.build(new, args.subject)
-    subject, args.baseline = subjects.introduce(program), commits.build(old, args.subject)
+    program = commits.build(new, f"subject_{args.subject}")
+    subject, args.baseline = subjects.introduce(program), commits.build(old, f"subject_{args.subject}")
     return new, subject
 
 

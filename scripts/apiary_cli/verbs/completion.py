@@ -8,9 +8,9 @@ from ..base import repo, source_names
 from ..base.say import say
 from ..race import plans, scenarios
 
-SUMMARY = "print what a shell needs to complete verbs, options and names"
+SUMMARY = "print the script by which a shell completes verbs, options and names"
 DESCRIPTION = """\
-Prints a script for the shell; in bash, for this session:
+Prints a script for your shell. In bash, this turns completion on for the session:
   eval "$(scripts/apiary completion)"
 Names of presets, plans, scenarios, subjects, checks and result folders are read from this tree.
 
@@ -21,15 +21,19 @@ SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", nargs="?", default="bash", choices=SHELLS, help="for which (default bash)")
+    parser.add_argument("shell", nargs="?", default="bash", choices=SHELLS, help="your shell (default bash)")
 
 
 def folders() -> list[str]:
     return [path.parent.name for path in repo.RESULTS.glob("*/env.json")]
 
 
+def saved() -> list[str]:
+    return ["HEAD", *(path.name for path in repo.BASELINES.glob("*"))]
+
+
 def compared() -> list[str]:
-    return [".", "HEAD", *(path.name for path in repo.BASELINES.glob("*")), *folders()]
+    return [".", *saved(), *folders()]
 
 
 # (verb, or any; the argument) -> the names that it takes
@@ -40,6 +44,8 @@ NAMES = {
     ("report", "dir"): folders,
     ("compare", "old"): compared,
     ("compare", "new"): compared,
+    ("bisect", "good"): saved,
+    ("bisect", "bad"): saved,
     ("", "plan"): lambda: [one.name for one in plans.every()],
     ("", "scenario"): lambda: list(scenarios.SCENARIOS),
     ("", "subject"): lambda: sorted(source_names.subjects()),

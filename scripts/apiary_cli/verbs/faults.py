@@ -20,11 +20,12 @@ from . import setup
 
 SUMMARY = "what a failing allocation, a refused system call or a stopped thread does to each scheduler"
 DESCRIPTION = """\
-Runs each scheduler as it ships, with pieces of work that are booked by their numbers, and does one thing to it:
-the n-th allocation fails, for each n; the kernel refuses a system call, from the start or in the middle; signals
-interrupt every call; threads are stopped for a second; a tenth of the time; a stop at any moment. Each cell of the
-table says: works; refused (as its header states, by an exception or an answer); ends (with a message that names the
-cause); LOST, HANG, CRASH, which are red. Schedulers with a planted defect come first, and must be red.
+Runs each scheduler as it ships, with pieces of work that are booked by their numbers, and injects one fault: the
+n-th allocation fails, for each n; the kernel refuses a system call, from the start or in the middle; signals interrupt
+every call; threads are stopped for a second; the process gets a tenth of its processor time; the scheduler is
+stopped at any moment. Each cell of the table says: works; refused (as its header states, by an exception or an
+answer); ends (with a message that names the cause); LOST, HANG, CRASH, which are red. Schedulers with a planted defect
+come first, and must be red.
 
 writes:  build/faults/summary.md, build/faults.json, and a folder in build/faults/ for each red cell; what the
          last time left is in build/faults-before/
@@ -54,11 +55,11 @@ MEANS = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="SCHEDULER", help=f"of {', '.join(enduring.SCHEDULERS)} (default: all)")
-    parser.add_argument("--fault", action="append", metavar="NAME", help=f"of {', '.join(FAULTS)} (default: all)")
-    parser.add_argument("--seconds", type=argument_kinds.seconds, default=2.0, help="for each cell that lasts (default 2)")
+    parser.add_argument("names", nargs="*", metavar="SCHEDULER", help=f"one of {', '.join(enduring.SCHEDULERS)} (default: all)")
+    parser.add_argument("--fault", action="append", metavar="NAME", help=f"one of {', '.join(FAULTS)} (default: all)")
+    parser.add_argument("--seconds", type=argument_kinds.seconds, default=2.0, help="length of each cell that has no end of its own (default 2)")
     parser.add_argument("--seed", type=argument_kinds.seed, default=1, help="default 1")
-    parser.add_argument("--preset", default=enduring.PLAIN, help=f"or tsan, asan-ubsan (default {enduring.PLAIN})")
+    parser.add_argument("--preset", default=enduring.PLAIN, help=f"this or tsan or asan-ubsan (default {enduring.PLAIN})")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is, if it is of this source")
 
 

@@ -15,16 +15,16 @@ from . import setup
 
 SUMMARY = "what each runtime survives: locks, recursion, exceptions, quotas, idleness"
 DESCRIPTION = """\
-Small programs (bench/hazards), each of which a runtime meets once, in a child process with a limit of time and
-of memory. A cell is yes (it survives, for a price within its limit), no (and how not: a hang, a crash, a task
-lost, a price), or – (the runtime cannot meet it). A control that is broken in every way must come out red
-first. A hang's cell comes with the command that shows it again; gdb's stacks, where gdb is there, go to
-build/hazards/RUNTIME-HAZARD.txt.
+Runs small programs (bench/hazards), each of which puts a runtime into one hazard, in a child process with a limit of
+time and of memory. A cell is yes (it survives, within the limit of its cost), no (and how: a hang, a crash, a lost
+task, a cost above the limit), or – (the runtime has nothing that could meet the hazard). Before them runs a control
+that is broken in every way; it must come out red. The cell of a hang has the command that shows it again; if gdb is
+there, the stacks go to build/hazards/RUNTIME-HAZARD.txt.
 
 writes:  build/hazards/hazards.csv; with --update results/hazards/hazards.csv and bench/hazards/README.md
-takes:   about six minutes after building, most of it waiting: 12 s for the idle, up to a minute for a hang
-exit:    0 the runtimes of this project survive all they meet; 1 one does not; 3 the harness failed; 4 the
-         control did not come out red, so that nothing is believed"""
+takes:   about six minutes after building, most of it waiting: 12 s for each idle runtime, up to a minute for a hang
+exit:    0 the runtimes of this project survive all that they meet; 1 one does not; 3 the harness failed; 4 the
+         control did not come out red, so no result can be believed"""
 
 PAGE = Path("bench/hazards/README.md")
 PEERS = ("asio", "go", "onetbb", "onetbb_2023")  # whose packages its programs need
@@ -32,11 +32,11 @@ KEPT = Path("hazards/hazards.csv")  # in results/
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runtimes", nargs="*", metavar="RUNTIME", help="these alone (default: all that are built)")
+    parser.add_argument("runtimes", nargs="*", metavar="RUNTIME", help="only these (default: all that are built)")
     argument_kinds.repeatable(parser, "--hazard", "NAME", "this one alone; may be repeated")
     argument_kinds.repeatable(parser, "--program", "FILE", "another program that speaks bench/hazards/README.md; it must survive, too")
     parser.add_argument("--workers", type=argument_kinds.whole(1, 16), default=2, help="workers of each runtime, 1 to 16 (default 2)")
-    parser.add_argument("--settle", type=argument_kinds.seconds, default=10.0, metavar="S", help="seconds before idleness is watched (default 10)")
+    parser.add_argument("--settle", type=argument_kinds.seconds, default=10.0, metavar="S", help="seconds that a runtime gets to become idle (default 10)")
     parser.add_argument("--memory", type=argument_kinds.whole(64), default=4096, metavar="MIB", help="memory of a program (default 4096)")
     parser.add_argument("--csv", metavar="FILE", help="also write the cells here")
     parser.add_argument("--update", action="store_true", help="record all cells in results/hazards and in the page")

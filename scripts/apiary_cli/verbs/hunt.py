@@ -59,34 +59,31 @@ def seed(text: str) -> hunting.Seed:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("command", nargs="+", metavar="-- PROGRAM ARGUMENTS", help="the program, and what it is called with")
-    parser.add_argument("--time", type=span, default=60.0, metavar="TIME", help="in all, such as 90s or 5m (default 60s)")
-    parser.add_argument("--jobs", type=argument_kinds.count, default=os.cpu_count() or 1, metavar="N", help="at once (default: the processors)")
+    parser.add_argument("command", nargs="+", metavar="-- PROGRAM ARGUMENTS", help="the program and its arguments")
+    parser.add_argument("--time", type=span, default=60.0, metavar="TIME", help="time for all cases together, such as 90s or 5m (default 60s)")
+    parser.add_argument("--jobs", type=argument_kinds.count, default=os.cpu_count() or 1, metavar="N", help="runs at a time (default: one for each processor)")
     parser.add_argument("--seed", type=seed, default=hunting.Seed(1), metavar="S",
-                        help="where to begin (default 1), or SEED:LENGTH:BUILD: the run to replay")
+                        help="the first seed (default 1); or SEED:LENGTH:BUILD, the run to replay")
     parser.add_argument("--strategy", default="portfolio", metavar="WORDS",
                         help="random, bursts, pct or pos; sc or weak; patient; joined by commas (default portfolio: drawn for each run)")
     parser.add_argument("--reach", action="store_true", help="tell what two threads never did together, and the waits that none entered")
-    parser.add_argument("--gdb", type=argument_kinds.count, metavar="N", help="of a replay: a debugger, before the operation of step N of its table")
-    parser.add_argument("--runs", type=argument_kinds.count, metavar="N", help="of each case at most")
+    parser.add_argument("--leaks", action="store_true", help="a block that nothing points to when a case has ended is a failure, too")
+    parser.add_argument("--gdb", type=argument_kinds.count, metavar="N", help="in a replay: start a debugger before the operation of step N of the table")
+    parser.add_argument("--runs", type=argument_kinds.count, metavar="N", help="at most so many runs of each case")
     verdict_files.arguments(parser)
 
 
+def words(asked: dict) -> str:
+    return ";".join(f"{name}={value}" for name, value in asked.items())
+
+
 def spec(unit: Unit, out: Path, asked: dict, timeout: float) -> proc.Spec:
-    told = ";".join(f"{name}={value}" for name, value in {**asked, "limit": LIMIT, "out": out}.items())
+    told = words({**asked, "limit": LIMIT, "out": out})
     return proc.Spec([unit.program, *unit.words], cwd=unit.folder, env=unit.environment | {"APIARY_HUNT": told}, timeout=timeout, tag=(unit, out))
 
 
-def found_by(done: proc.Done, out: Path) -> hunting.Found:
-    found = hunting.read(out.read_text(errors="replace") if out.exists() else "")
-    if not found.summary:
-        raise Fault(f"{Path(done.argv[0]).name} {done.how()} before its hunt was over", done.err or done.out,
-                    "run it by itself: without a hunt it runs once", USAGE if done.rc == 2 else 3)
-    return found
-
-
-def replay_of(unit: Unit, found: hunting.Found, strategy: str) -> str:
-    words = hunting.replay_line(unit.program, unit.words, found, strategy)
+def replay_of(unit: Unit, found: hunting.Found, args: argparse.Namespace) -> str:
+    words = hunting.replay_line(unit.program, unit.words, found, args.strategy, args.leaks)
     if unit.folder is None:
         return shlex.join(words)
     words[0] = str(repo.ROOT / words[0])
@@ -97,12 +94,12 @@ def needs_words(needs: str) -> str:
     return f"needs {needs}" if needs != "neither" else "needs neither a stale read nor an odd time"
 
 
-def tell_failure(unit: Unit, found: hunting.Found, strategy: str) -> dict:
+def tell_failure(unit: Unit, found: hunting.Found, args: argparse.Namespace) -> dict:
     """On the terminal; and what the files have of it."""
     run, places = found.run, hunting.places_of(unit.program, found)
     ran = (f"run {run['run']}, {run['seconds']} s; {run['steps']} operations, {run['switches']} switches, {run['stale']} stale reads, "
            f"{run['threads']} threads; strategy {run['strategy']}")
-    lines, replay = hunting.report(found, places), replay_of(unit, found, strategy)
+    lines, replay = hunting.report(found, places), replay_of(unit, found, args)
     heading(f"{unit.name}: {run['kind']}; {needs_words(found.needs)}")
     say(ran, *lines)
     say(f"replay: {replay}")
@@ -123,7 +120,7 @@ def debugs(args: argparse.Namespace, unit: Unit) -> NoReturn:
     must_be_of_its_build(args, unit.program)
     if not shutil.which("gdb"):
         raise Fault("gdb is not installed", "", "apt-get install gdb")
-    words, told = hunting.debugger(unit.program, unit.words, args.seed, args.strategy, args.gdb)
+    words, told = hunting.debugger(unit.program, unit.words, args.seed, args.strategy, args.gdb, args.leaks)
     sys.stdout.flush()
     os.execvpe(words[0], words, unit.environment | {"APIARY_HUNT": told})
 
@@ -131,10 +128,10 @@ def debugs(args: argparse.Namespace, unit: Unit) -> NoReturn:
 def replays(args: argparse.Namespace, plan: hunt_units.Plan, out: Path) -> int:
     unit = plan.units[0]
     must_be_of_its_build(args, unit.program)
-    asked = {"first": args.seed.first, "length": args.seed.length, "strategy": args.strategy, "replay": 1}
+    asked = {"first": args.seed.first, "length": args.seed.length, "strategy": args.strategy, "replay": 1, "leaks": int(args.leaks)}
     one = spec(unit, out, asked, 2 * LIMIT)
     done = proc.run(one.argv, timeout=one.timeout, env=one.env)
-    found = found_by(done, out)
+    found = hunting.found_by(done, out)
     say(done.out.rstrip(), done.err.rstrip())
     heading(f"{unit.program.name}: {found.run['kind']}; {found.run['steps']} operations, hash {found.run['hash']}")
     say(*hunting.report(found, hunting.places_of(unit.program, found)))
@@ -163,6 +160,9 @@ def run(args: argparse.Namespace) -> int:
             if half := hunting.uninstrumented(program):
                 warn(f"{program.name}: compiled without -fsanitize=thread, so what they do is not seen: "
                      f"{', '.join(half[:5])}{' …' if half[5:] else ''}")
+            if unseen := hunting.assembly(program):
+                warn(f"{program.name}: not seen are assembly and fences by intrinsics, so a failure that needs a stale read may be none: "
+                     f"{', '.join(unseen[:5])}{' …' if unseen[5:] else ''}")
         return hunts(args, plan, specs_of(args, plan.units, Path(folder)))
 
 
@@ -177,6 +177,8 @@ def specs_of(args: argparse.Namespace, units: list[Unit], folder: Path) -> list[
             asked = {"seconds": f"{share:.3f}", "first": args.seed.first + part, "step": parts, "strategy": args.strategy}
             if args.reach:
                 asked["reach"] = 1
+            if args.leaks:
+                asked["leaks"] = 1
             if args.runs:
                 asked["runs"] = -(-args.runs // parts)
             specs.append(spec(unit, folder / str(len(specs)), asked, share * 3 + 2 * LIMIT + 30))
@@ -187,7 +189,7 @@ def hunts(args: argparse.Namespace, plan: hunt_units.Plan, specs: list[proc.Spec
     began, failures, refused, rows, reached = time.monotonic(), {}, {}, {}, Reached()
     for done in counted("hunt", proc.run_many(specs, args.jobs), len(specs), lambda done: done.tag[0].name):
         unit, out = done.tag
-        found = found_by(done, out)
+        found = hunting.found_by(done, out)
         row = rows.setdefault(unit.name, dict.fromkeys(("runs", "cuts", "stale", "accesses"), 0) | {"seconds": 0.0})
         for key in row:
             row[key] += type(row[key])(found.summary[key])
@@ -198,7 +200,7 @@ def hunts(args: argparse.Namespace, plan: hunt_units.Plan, specs: list[proc.Spec
         elif found.run and unit.skipped is not None and int(found.run["status"]) == unit.skipped:
             plan.left_out[unit.name] = "it says that it was skipped"
         elif found.run and unit.name not in failures:
-            failures[unit.name] = tell_failure(unit, found, args.strategy)
+            failures[unit.name] = tell_failure(unit, found, args)
     name, took = Path(args.command[0]).name, time.monotonic() - began
     about = f"{name}: {len(rows)} case{'s' if len(rows) > 1 else ''}, {duration(took)}"
     heading(about)

@@ -17,11 +17,10 @@ from . import nightly, nightly_units
 
 SUMMARY = "put the shards of a night together: one page, one exit code"
 DESCRIPTION = """\
-Takes the stores that scripts/apiary nightly --shard I/N left, each on its machine, puts their results together,
-and judges them as one night: the parts of a search that several machines did are one search, and what must be
-reached, and which atomic sites never ran, is asked of all of them. A shard that is missing is red, by its name; a
-result that is garbage is told, and counts as not done; where two machines differ about a unit, what is red counts.
-Nothing is run.
+Puts together the stores that scripts/apiary nightly --shard I/N left on several machines, and judges them as one
+night. The parts of a search that several machines did count as one search; whether all states were reached, and which
+atomic sites never ran, is asked of all machines together. A missing shard is red, and named. A result that cannot be
+read is named, and counts as not done. If two machines differ about a unit, the red result counts. Nothing is run.
 
 writes:  the results into --store (which may be one of them), build/nightly/summary.md, night.html, night.sarif,
          junit.xml
@@ -30,8 +29,8 @@ exit:    0 fine; 1 red, or a shard is missing; 2 the stores are of several sourc
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("stores", nargs="+", metavar="STORE", help="the store of a shard: the folder of its --store")
-    parser.add_argument("--store", metavar="DIR", default=str(nightly.FOLDER / "store"), help="where all of it goes (default build/nightly/store)")
+    parser.add_argument("stores", nargs="+", metavar="STORE", help="the store of a shard, that is, the folder of its --store")
+    parser.add_argument("--store", metavar="DIR", default=str(nightly.FOLDER / "store"), help="the folder for the merged store (default build/nightly/store)")
     parser.add_argument("--junit", metavar="FILE", help="also write the JUnit file here")
 
 

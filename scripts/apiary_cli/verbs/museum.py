@@ -17,11 +17,11 @@ SUMMARY = "the museum: bugs that the checks must catch, and how long that takes"
 DESCRIPTION = f"""\
 Runs the museum: each exhibit is a bug that must be caught for its stated reason. Prints the
 catalogue (model_check/museum/catalogue.csv): the defect, its source, and for each engine after
-how many executions and how long it is caught; or why nothing sees it yet.
+how many executions and how many milliseconds it is caught; or why no engine sees it yet.
 
---times measures the time to detect: the explorer's exact count, Relacy's median over
-{detection.SEEDS} seeds. Grown fourfold, or a changed exact count, against
-model_check/museum/detection.csv is red; --update records it anew.
+--times measures the time to detect: the explorer's exact count of executions, and Relacy's median over
+{detection.SEEDS} seeds. The record is model_check/museum/detection.csv: a median that has grown fourfold and
+an exact count that has changed are red. --update records both anew.
 
 writes:  build/model/museum.csv, and the exhibits' verdicts into build/model/prove.json
 takes:   seconds after the build; --times some minutes
@@ -36,11 +36,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="exhibits by name or pattern (default: all)")
     parser.add_argument("--engine", help="relacy, explorer or all")
     argument_kinds.repeatable(parser, "--budget", None, "for each exhibit: 5s, or 20000x executions")
-    parser.add_argument("--jobs", type=argument_kinds.count, help="exhibits at a time (default: one for each CPU)")
-    parser.add_argument("--times", action="store_true", help="the time to detect, against what is recorded")
+    parser.add_argument("--jobs", type=argument_kinds.count, help="how many exhibits run at a time (default: one for each CPU)")
+    parser.add_argument("--times", action="store_true", help="measure the time to detect, and compare it with the record")
     parser.add_argument("--update", action="store_true", help="with --times: record what was measured")
     parser.add_argument("--no-build", action="store_true", help="take build/model as it is, if it is of this source")
-    parser.set_defaults(mode=None, seed=None, replay=None, bound=None, mutate=None, trace=False)
+    parser.set_defaults(mode=None, seed=None, replay=None, bound=None, mutate=None, trace=False, reach=False)
 
 
 def result(v: dict) -> str:

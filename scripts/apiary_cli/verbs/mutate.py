@@ -17,7 +17,7 @@ from typing import Callable
 from ..base import argument_kinds, building, json_result, repo
 from ..base.errors import Fault, USAGE
 from ..base.say import colour, say, table
-from ..verify import inventory, logic, logic_run, mutants as both, mutation
+from ..verify import hunted_mutants, inventory, logic, logic_run, mutants as both, mutation
 from . import prove, setup
 
 SUMMARY = "weaken each memory order in turn: some check must fail"
@@ -31,35 +31,44 @@ Red are: a survivor without a reason in model_check/survivors.csv; a row there w
 killed, or whose site is gone; a site that no check executes; an executed site that the inventory
 does not know; two operations at one place.
 
-With --logic: the mistakes that are no memory order. A statement is missing or comes after its
-neighbour, a condition is turned round, a number is one off, one waiter is woken instead of all. Rules over
-the headers' text make them, and model_check/logic_mutants.toml adds those that no rule reaches. One
-build (build/logic) holds them all; model checks of both engines, those of the museum too, and unit
-tests are run against each, until one fails. A survivor without a known reason is tried again: with the
-tests once more, unfinished searches of the explorer by --longer, and the stress programs under
+With --logic it plants mistakes of logic instead: a statement is missing or comes after its neighbour, a
+condition is inverted, a number is one off, one waiter is woken instead of all. Rules over the headers'
+text make these mutants, and model_check/logic_mutants.toml adds those that no rule reaches. One build
+(build/logic) holds them all. Model checks of both engines, including the museum's, and unit tests are run
+against each mutant, until one fails. A survivor without a known reason is tried again: the tests run once
+more, the explorer's unfinished searches run for --longer, and the stress programs run under
 ThreadSanitizer. Red are: fewer than 95 % killed; a survivor without a row in
-model_check/logic_survivors.csv; a row whose mutant is killed, or gone. A row whose mutant was not
-asked is never red.
+model_check/logic_survivors.csv; a row whose mutant is killed, or gone. A row whose mutant was not run is
+never red.
 
-A run asks one sixth of the mutants, and its score names the sixth: draw 1, or another by --draw (1 to 6, or
-a day, for the draw of that night). Six draws have every mutant, each once, and an addition to the
-headers moves no other mutant. --shard 3/6 takes one of any number of parts, --share 1 all at once. A shard
-writes each verdict as it comes; called again on the same source it goes on where it ended. --join makes one
-table of all shards: killed of how many, by header.
---killers mpsc_inbox builds and asks only programs of that name: quick, for one header. A shard keeps its kills; what
-survives is asked again by the next run.
+A run tries one sixth of the mutants, and its score names the sixth: draw 1, or another by --draw (1 to 6, or
+a day, for the draw of that night). Six draws cover every mutant once, and an addition to the headers
+changes the draw of no other mutant. --shard 3/6 takes one of any number of parts; --share 1 takes all. A
+shard writes each verdict as it comes; a further call on the same source continues it. --join makes one table
+of all shards: by header, how many of how many mutants were killed.
+--killers mpsc_inbox builds and runs only programs of that name, which is quick for one header. A shard keeps its
+kills; the next run tries its survivors again.
+
+With --hunted it asks what hunts of the unit tests (model_check/hunt) see: of the weaker orders that checks kill it
+draws 40, or N, by --seed, and hunts the cases that reach the place, those first in which two threads met there, until
+one fails or the --budget is over. Red are: fewer than 80 % killed.
 
 writes:  build/model/mutation.csv, build/model/mutation.json; with --logic build/logic/logic.csv, logic.json,
-         and with --shard build/logic/shards/3-of-6.jsonl
-takes:   about two minutes for one structure, up to twenty for all; with --logic up to an hour for a sixth
+         and with --shard build/logic/shards/3-of-6.jsonl (STRUCTURES are in the name, too); with --hunted
+         build/model/hunted.csv
+takes:   about two minutes for one structure, up to twenty for all; with --logic up to an hour for a sixth; with
+         --hunted up to 40 minutes
 exit:    0 when nothing is red, else 1"""
 
 ALL_ORDERS = "of the weaker orders every one is tried"
-# With --logic, and without: the options that do not apply, and why.
+OF_LOGIC = {"list": "only the logic mutants have a catalogue", "draw": ALL_ORDERS, "shard": ALL_ORDERS, "join": ALL_ORDERS,
+            "killers": "every check is asked"}
+# With each kind, or with neither: the options that do not apply, and why.
 MISFITS = {
-    True: {"inventory": "the inventory is of atomic sites"},
-    False: {"list": "only the logic mutants have a catalogue", "draw": ALL_ORDERS, "shard": ALL_ORDERS, "join": ALL_ORDERS,
-            "killers": "every check is asked"},
+    "--logic": {"inventory": "the inventory is of atomic sites", "seed": "a draw names a sixth"},
+    "--hunted": {**OF_LOGIC, "draw": "--seed draws", "inventory": "every site that a check kills is in the draw",
+                 "longer": "a hunt has one budget"},
+    "": {**OF_LOGIC, "seed": ALL_ORDERS},
 }
 
 
@@ -67,6 +76,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("structures", nargs="*", metavar="STRUCTURE", help="parts of header names (default: all)")
     parser.add_argument("--inventory", action="store_true", help="only the inventory: the sites, and which checks run them")
     parser.add_argument("--logic", action="store_true", help="mutate statements, conditions and numbers in place of orders")
+    parser.add_argument("--hunted", nargs="?", type=argument_kinds.count, const=hunted_mutants.NUMBER, metavar="N",
+                        help=f"hunt our own tests with N mutants (default {hunted_mutants.NUMBER}) in place of the checks")
+    parser.add_argument("--seed", type=argument_kinds.count, metavar="S", help=f"with --hunted: which are drawn (default {hunted_mutants.SEED})")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--draw", type=draw, metavar="DRAW",
                        help=f"with --logic: which sixth, 1 to {logic.DRAWS} or a day as 2026-11-27 (default 1)")
@@ -77,7 +89,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     argument_kinds.repeatable(parser, "--killers", "PROGRAM", "with --logic: ask only programs with this in their name (repeatable)")
     parser.add_argument("--list", action="store_true", help="with --logic: only the catalogue")
     parser.add_argument("--budget", help=f"for each check and engine: 5s or 20000x (default {mutation.SHORT}; "
-                        f"with --logic {logic_run.SHORT})")
+                        f"with --logic {logic_run.SHORT}; with --hunted of each mutant: {hunted_mutants.BUDGET})")
     parser.add_argument("--longer", metavar="BUDGET",
                         help=f"for the explorer's unfinished searches of a survivor (default {mutation.LONG}; none: 0s); "
                         f"with --logic of one without a reason (default {logic_run.LONG}; none: 0x)")
@@ -231,12 +243,37 @@ def run_orders(args: argparse.Namespace) -> int:
     return code
 
 
+def run_hunted(args: argparse.Namespace, seconds: float) -> int:
+    """Hunts of our own tests in place of the checks."""
+    mutants = hunted_mutants.drawn(args.seed or hunted_mutants.SEED, args.hunted)
+    files = both.chosen(args.structures, {item.file for item, _ in mutants}, mutation.WHAT)
+    if not args.no_build:
+        setup.ensure(quiet=True)
+        building.build("model", only="hunted")
+    found = hunted_mutants.run([one for one in mutants if one[0].file in files], seconds, args.jobs)
+    hunted_mutants.write_table(found)
+    say(table(["header:line", "operation", "mutant", "cases:n", "two threads", "verdict", "runs:n", "seconds:n", "by"],
+              [[f"{r.site.file}:{r.site.line}", r.site.operation, f"{r.site.order} → {r.mutant}", str(r.cases), r.nearest or "not reached",
+                r.verdict if r.verdict == "killed" else colour(r.verdict, "red"), str(r.runs), f"{r.seconds:.1f}",
+                f"{r.killed_by}: {r.kind}" if r.killed_by else ""] for r in found]))
+    killed = len(both.having("killed", found))
+    json_result.note(mutants=[dataclasses.asdict(r) for r in found], killed=killed)
+    say(f"{killed} of {len(found)} mutants killed by hunts of our own tests; the mark is {hunted_mutants.MARK:.0%}",
+        f"table: {repo.shown(hunted_mutants.TABLE)}")
+    return 0 if killed >= hunted_mutants.MARK * len(found) else 1
+
+
 def run(args: argparse.Namespace) -> int:
-    kind = logic_run if args.logic else mutation
-    for option, why in MISFITS[args.logic].items():
+    if args.logic and args.hunted:
+        raise Fault("--logic with --hunted", "a hunt's mutants are memory orders", "leave out one of them", USAGE)
+    name = "--logic" if args.logic else "--hunted" if args.hunted else ""
+    for option, why in MISFITS[name].items():
         if getattr(args, option):
             lists = "scripts/apiary mutate --inventory lists the sites, mutate --logic --list the logic mutants"
-            raise Fault(f"--{option} {'with' if args.logic else 'without'} --logic", why, lists, USAGE)
+            raise Fault(f"--{option} {'with' if name else 'without'} {name or ('--hunted' if option == 'seed' else '--logic')}", why, lists, USAGE)
+    if args.hunted:
+        return run_hunted(args, argument_kinds.span("--budget", args.budget or hunted_mutants.BUDGET))
+    kind = logic_run if args.logic else mutation
     args.budget, args.longer = args.budget or kind.SHORT, args.longer or kind.LONG
     for option in ("budget", "longer"):
         if not prove.valid_budget(getattr(args, option), none=option == "longer"):

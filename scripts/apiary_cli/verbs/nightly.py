@@ -26,36 +26,40 @@ from . import check, entrants, fuzz, hazards, museum, nightly_units, race, setup
 
 SUMMARY = "everything, with long budgets; one page and one exit code"
 DESCRIPTION = """\
-Sets up, builds everything, runs the tests, and divides what is left of the budget. Most of it goes to units:
-the model checks by both engines, whole, the exhibits, the stresses under the sanitizers, outside code in its
-long form, the faults, the mutants of memory orders, header by header, and of logic, of which a night asks the
-sixth that its day draws. A quarter of their time is the soak's. One target is fuzzed, by turns: ten minutes
-in a night that has twenty for units, else for seconds. A unit is a command with the hash of all that decides
-its result. Its result lies in the store, so that a night that was killed goes on where it was, and the next
-one does not do again what was done on the same source. What did not fit is named, and the next night begins
-with it. A search that is larger than its budget gives back what is left as further units, and is judged when
-they are put together.
+Sets up, builds everything, runs the tests, and divides the rest of the budget. Most of it goes to units:
+the model checks by both engines, whole; the exhibits; the stresses under the sanitizers; outside code in its
+long form; our own suites under the hunt; the faults; the mutants of memory orders, header by header; and one
+sixth of the mutants of logic, another sixth each day. All mutants of headers that changed since the last
+night come first. The soak takes a quarter of the units' time. One target is fuzzed, another one each night:
+for ten minutes if the units have twenty, else for seconds. A unit is a command with the hash of all that
+decides its result. Its result lies in the store. So a night that was killed goes on where it was, and the next
+night does not repeat what was done on the same source. What did not fit is named, and the next night begins
+with it. A search that is larger than its budget gives back the rest of its work as further units; it is judged
+when all of them are put together.
 
---scheduler spreads the units: "local" starts a cluster of Dask on this machine, tls://HOST:PORT is one of
-your own. A scheduler runs what it is sent, as the user that started its workers. With --shard I/N a machine
-does the selftest and its part of the units, and nothing else; scripts/apiary merge puts the stores together.
+--scheduler spreads the units: "local" starts a cluster of Dask on this machine; tls://HOST:PORT is a cluster
+of your own. Its workers run whatever the scheduler sends, as the user that started them. With --shard I/N a
+machine does the selftest and its part of the units, and nothing else; scripts/apiary merge puts the stores
+together.
 
-First comes the selftest, with a quarter of the budget at most: a night that does not see what is planted is
-red, and says so first. Beside the units: the explorer's speed, the hunt by other build systems, compilers and
-test frameworks, the museum's times to detect, the exact counts, the plan smoke (each scenario and subject
-once), the race, the tests that check leaves to it (the presets that end in -night), and a minute of the echo
-example under TSan. With 25 minutes or more all tests run, the museum is timed, the echo runs, instructions
-are counted and smoke is raced; with less, the unit tests. The speed and the hunt's ways to build need an
-hour, the hunt of others' suites (which fetches their sources) three. Races never run on a cluster. The race
-is the plan publish, with 30 rounds of one batch, where the time allows; else quick, else smoke. Nothing is
-left out silently: the page says what did not fit.
+The selftest comes first, with a quarter of the budget at most. A night that does not see the planted defects
+is red, and says so first. Beside the units it runs: the explorer's speed; the hunt by other build systems,
+compilers and test frameworks; the museum's times to detect; the exact counts; the plan smoke (each scenario
+and subject once); the race; the tests that check leaves to it (the presets that end in -night); and a minute
+of the echo example under TSan. With 25 minutes or more it runs all tests, times the museum, runs the echo,
+counts instructions and races smoke; with less, only the unit tests. The speed and the hunt's ways to build
+need an hour, the hunt of others' suites (which fetches their sources) three. Races never run on a cluster.
+The race is the plan publish, with 30 rounds in one batch, if the time allows; else quick, else smoke. Nothing
+is left out silently: the page says what did not fit.
 
-writes:  build/nightly/summary.md, night.html, night.sarif, junit.xml (also where it is stopped: of the parts so far),
-         build/nightly/failed/ (a folder for each run of the soak and of faults that is red), build/nightly/store/,
+writes:  build/nightly/summary.md, night.html, night.sarif, junit.xml (if it is stopped, of the parts so far),
+         build/nightly/failed/ (a folder for each red run of the soak and of faults), build/nightly/store/,
          build/selftest.md, and what race writes
-takes:   about the budget, plus what building takes beyond it, and a second batch where the race leaves doubts
-exit:    0 fine; 1 wrong or regressed, or a part that could not be built or run: the page says which; 3 the set-up
-         failed, so that no part began, or the page cannot be written; 4 the race's controls failed and nothing else"""
+takes:   about the budget, plus what building takes beyond it, and a second batch if the race leaves doubts
+exit:    0 fine; 1 wrong or regressed, or a part that could not be built or run: the page says which; 2 another
+         night has the store; 3 the set-up failed, so that no part began (no room, a folder that cannot be
+         written, a scheduler that is away), or the page cannot be written; 4 the race's controls failed and
+         nothing else"""
 
 SHARES = {"units": 0.60, "race": 0.40}
 ALL_TESTS_FROM, NIGHTLY_RACE_FROM, QUICK_RACE_FROM = 25 * 60.0, 25 * 60.0, 90.0
@@ -88,10 +92,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="results of units, programs for other machines, and what the nights remember (default build/nightly/store)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help=f"spread units by Dask: {nightly_units.HERE} starts a cluster of processes on this "
                         "machine, tls://HOST:PORT is a team's own (default: a pool of this machine, without Dask)")
-    parser.add_argument("--processes", type=argument_kinds.count, default=os.cpu_count() or 1, help="units at a time on this machine (default: its CPUs)")
+    parser.add_argument("--processes", type=argument_kinds.count, default=os.cpu_count() or 1, help="how many units run at a time on this machine (default: its CPUs)")
     parser.add_argument("--shard", type=nightly_units.shard, metavar="I/N", help="only the units of the I-th of N machines, and no race; then merge")
-    parser.add_argument("--dry-run", action="store_true", help="only say which units there are, what the store knows, what the others take")
-    parser.add_argument("--no-build", action="store_true", help="take the builds as they are, if they are of this source; unit tests are skipped")
+    parser.add_argument("--dry-run", action="store_true", help="run nothing: print the units, which of them the store knows, and how long the others take")
+    builds = parser.add_mutually_exclusive_group()
+    builds.add_argument("--build", action="store_true", help="set up and build what a night runs, and do nothing else: builds count in the budget")
+    builds.add_argument("--no-build", action="store_true", help="take the builds as they are, if they are of this source; unit tests are skipped")
 
 
 def race_plan(seconds: float) -> plans.Plan:
@@ -266,7 +272,8 @@ def by_name() -> dict[str, Callable[[], object]]:
     return {
         **{f"{preset}, for faults and soak": lambda preset=preset: building.build(preset, only="night")
            for preset in (enduring.PLAIN, *enduring.SANITIZERS)},
-        "release, for the selftest": lambda: building.build("release", only="planted"), "the fuzzer": fuzz.ready,
+        "model, the suites that are hunted": lambda: building.build("model", only="hunted"),
+        "release, for the selftest": lambda: building.build("release", only="planted"), "the fuzzer": lambda: fuzz.ready(fuzz.of_day()),
     }
 
 
@@ -353,7 +360,7 @@ def night(args: argparse.Namespace, budget: float, started: float) -> Iterator[t
     plan, unpaired = race_plan(left), left >= QUICK_RACE_FROM
     yield "race", lambda: raced("race", plan, time.monotonic() + left, args.workers, unpaired)
     yield ("moved", lambda: tests_of("moved", list(MOVED)), whole and not args.no_build,
-           f"scripts/apiary build and ctest --preset, with each of: {' '.join(MOVED[:-1])}; cargo test --features actix")
+           f"build and ctest --preset, with each of: {' '.join(MOVED[:-1])}; cargo test --features actix")
     yield "echo", echo_part, whole
 
 
@@ -369,11 +376,36 @@ def dry_run(args: argparse.Namespace) -> int:
     return 0
 
 
+def must_answer(args: argparse.Namespace) -> None:
+    """Refuses a scheduler that is away, before an hour of builds and tests."""
+    if args.scheduler not in (None, nightly_units.HERE):
+        from ..night import cluster  # here, as in nightly_units
+
+        cluster.must_answer(args.scheduler)
+
+
 def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         return dry_run(args)
     budget, started, args.done, args.gate = argument_kinds.span("--budget", args.budget), time.monotonic(), None, None
     args.junit = None if args.junit is None else repo.writable("--junit", args.junit)
+    with Store(Path(args.store)).alone():  # from here on: a second one is refused before its builds, and not after them
+        if args.build:
+            return built()
+        must_answer(args)
+        return whole(args, budget, started)
+
+
+def built() -> int:
+    """What would otherwise come out of a night's budget; the presets of `moved` are built when they run."""
+    setup.ensure(quiet=True)
+    part = build_part(False)
+    json_result.note(parts=[dataclasses.asdict(part) | {"status": part.status}])
+    say(*part.lines, f"{sum(case.status == PASSED for case in part.cases)} of {len(part.cases)} builds are there for a night")
+    return exit_code([part])
+
+
+def whole(args: argparse.Namespace, budget: float, started: float) -> int:
     if not args.no_build:
         setup.ensure(quiet=True)
     parts = []

@@ -70,10 +70,25 @@ def mine(units: list[Unit], part: tuple[int, int] | None) -> list[Unit]:
     return [unit for unit in units if not part or place(unit) % part[1] == part[0] - 1]
 
 
-def offered(entries: list[checks.Entry], store: Store, day: datetime.date, build: bool) -> list[Unit]:
+def offered(entries: list[checks.Entry], store: Store, day: datetime.date, build: bool, about: frozenset[str] = frozenset()) -> list[Unit]:
+    """`about`: names of units on what changed, waited or was red; of headers these are asked whole, beside what the day draws."""
     units = night_units.searches(entries, store) + night_units.stresses(day)
-    units += night_units.outside() + faults.units(seed=day.toordinal())
-    return units + night_units.mutants(build) + night_units.logic_mutants(day, build)
+    units += night_units.outside() + night_units.hunts(day) + faults.units(seed=day.toordinal())
+    return units + night_units.mutants(build) + night_units.logic_of_headers(about, build) + night_units.logic_mutants(day, build)
+
+
+def changed(memory: memories.Memory) -> frozenset[str]:
+    """Units about what is another than in the last night."""
+    return night_units.changed_since(memory.nights[-1]["commit"]) if memory.nights else frozenset()
+
+
+def in_order(entries: list[checks.Entry], store: Store, day: datetime.date, build: bool, part: tuple[int, int] | None,
+             memory: memories.Memory) -> list[Unit]:
+    """First what was red, then the mutants, of orders and of logic, of headers that changed since the last night."""
+    orders = changed(memory)
+    new = orders | {name.replace("mutant", night_units.LOGIC, 1) for name in orders}
+    about = new | frozenset(memory.waiting) | frozenset(memory.red)
+    return memory.order(mine(offered(entries, store, day, build, about), part), new)
 
 
 def soaks(seconds: float, day: datetime.date, room: int, part: tuple[int, int] | None) -> list[Unit]:
@@ -86,7 +101,7 @@ def soaks(seconds: float, day: datetime.date, room: int, part: tuple[int, int] |
 
 def fuzzed(seconds: float, day: datetime.date) -> list[Unit]:
     """The target whose turn it is: whole where it is at most half of the time, else for seconds."""
-    if not fuzz.there():
+    if not fuzz.there(fuzz.of_day(day.toordinal())):
         return []
     whole = 2 * fuzz.NIGHT_S <= seconds
     takes = fuzz.NIGHT_S if whole else max(FUZZ_LEAST, round(FUZZ_SHARE * seconds))
@@ -98,13 +113,16 @@ def lacking() -> list[str]:
     unbuilt = [preset for preset in (enduring.PLAIN, *enduring.SANITIZERS) if not enduring.is_built(preset)]
     found = [f"soak and faults leave out {preset}: no {enduring.PROGRAM} of this source is built there; scripts/apiary nightly without --no-build"
              for preset in unbuilt]
-    return found + ([] if fuzz.there() else ["no target is fuzzed: Atheris is not there; scripts/apiary fuzz fetches it"])
+    found += [f"left out: {what}, since not all of its programs are built of this source; scripts/apiary nightly without --no-build"
+              for what, preset, kind in (*((f"stress under {preset}", preset, "stress") for preset in stressing.PRESETS),
+                                         ("the hunt of our own suites", "model", "hunted")) if not night_units.of_this_source(preset, kind)]
+    target = fuzz.of_day()
+    return found + ([] if fuzz.there(target) else [f"no target is fuzzed: the fuzzer of {target} is not there; scripts/apiary fuzz {target} fetches it"])
 
 
 def gate(store: Store, seconds: float) -> spread.Night:
     """Every kind of defect, planted, before anything counts: alone on this machine, since one row is timed."""
-    with store.alone():
-        return spread.perform(selftest.units(), spread.Pool(1), store, seconds, memories.read(store).estimate)
+    return spread.perform(selftest.units(), spread.Pool(1), store, seconds, memories.read(store).estimate)
 
 
 def engine_of(scheduler: str | None, processes: int, store: Store) -> spread.Engine:
@@ -142,7 +160,7 @@ def plan(store: Store, seconds: float, day: datetime.date, processes: int, part:
     memory, entries = memories.read(store), checks.all_entries()
     soaked = memory.order(soaks(SOAK_SHARE * seconds, day, processes, part))
     units = [*selftest.units(), *night_units.searches(entries, store, ("litmus",)), *soaked, *mine(fuzzed(seconds, day), part),
-             *memory.order(mine(offered(entries, store, day, build), part))]
+             *in_order(entries, store, day, build, part, memory)]
     lines = []
     for kind in dict.fromkeys(unit.kind for unit in units):
         own = [unit for unit in units if unit.kind == kind]
@@ -153,39 +171,39 @@ def plan(store: Store, seconds: float, day: datetime.date, processes: int, part:
 
 def run(store: Store, seconds: float, day: datetime.date, scheduler: str | None, processes: int, part: tuple[int, int] | None, build: bool,
         before: spread.Night | None = None) -> Done:
-    """All that fits. The store keeps it, and the record beside it says what was done and what waits. `before`: what gate() gave."""
-    with store.alone():
-        store.prune()
-        memory, entries = memories.read(store), checks.all_entries()
-        sources_of = sources.Evidence(repo.PROVED_FOLDERS, ["model"], "checks")
-        engine = engine_of(scheduler, processes, store)
-        try:
-            night = litmus_first(entries, store, engine, seconds, memory)
-            units = memory.order(mine(offered(entries, store, day, build), part))
-            units = mine(fuzzed(seconds, day), part) + units    # first, since its turn is today
-            soaked = memory.order(soaks(SOAK_SHARE * seconds, day, engine.room, part))
-            say(f"nightly: {len(soaked) + len(units)} units, {engine.told}, {duration(max(0.0, seconds - night.seconds))} for them")
-            for stage, share, follow in ((soaked, SOAK_SHARE, lambda *_: ()), (units, 1.0, follower(entries, store))):
-                if night.fault:
-                    night.waiting += stage
-                else:
-                    night = night.and_then(spread.perform(stage, engine, store, share * (seconds - night.seconds), memory.estimate, follow))
-            night = before.and_then(night) if before else night
-        finally:
-            engine.close()
-        record = {
-            "schema": SCHEMA, "utc": repo.utc_stamp(), "stamp": sources_of.check(), "shard": part or [1, 1], "engine": engine.told,
-            "seconds": night.seconds, "busy": night.busy,
-            "done": [search_parts.told(unit) for unit in night.units.values()], "fresh": sorted(night.fresh),
-            "waiting": [search_parts.told(unit) for unit in night.waiting], "entries": [dataclasses.asdict(entry) for entry in entries],
-            "notes": [*memory.told, *lacking(), *engine.notes, *store.garbage, *([night.fault.text()] if night.fault else [])], "fault": night.fault.seen if night.fault else "",
-        }
-        name = "night.json" if part is None else f"night-{part[0]}-of-{part[1]}.json"
-        with store.writing("the record of this night"):
-            repo.write_json(store.folder / name, record)
-        memories.learn(memory, [night.results[key] for key in night.fresh], night.waiting)
-        done = judged([record], store, memory.red if memory.nights else None, whole=part is None)
-        remember(store, memory, [record], done)
+    """All that fits, in a store that this night has alone. The store keeps it, and the record beside it says what was done and what waits.
+    `before`: what gate() gave."""
+    store.prune()
+    memory, entries = memories.read(store), checks.all_entries()
+    sources_of = sources.Evidence(repo.PROVED_FOLDERS, ["model"], "checks")
+    engine = engine_of(scheduler, processes, store)
+    try:
+        night = litmus_first(entries, store, engine, seconds, memory)
+        units = in_order(entries, store, day, build, part, memory)
+        units = mine(fuzzed(seconds, day), part) + units    # first, since its turn is today
+        soaked = memory.order(soaks(SOAK_SHARE * seconds, day, engine.room, part))
+        say(f"nightly: {len(soaked) + len(units)} units, {engine.told}, {duration(max(0.0, seconds - night.seconds))} for them")
+        for stage, share, follow in ((soaked, SOAK_SHARE, lambda *_: ()), (units, 1.0, follower(entries, store))):
+            if night.fault:
+                night.waiting += stage
+            else:
+                night = night.and_then(spread.perform(stage, engine, store, share * (seconds - night.seconds), memory.estimate, follow))
+        night = before.and_then(night) if before else night
+    finally:
+        engine.close()
+    record = {
+        "schema": SCHEMA, "utc": repo.utc_stamp(), "stamp": sources_of.check(), "shard": part or [1, 1], "engine": engine.told,
+        "seconds": night.seconds, "busy": night.busy,
+        "done": [search_parts.told(unit) for unit in night.units.values()], "fresh": sorted(night.fresh),
+        "waiting": [search_parts.told(unit) for unit in night.waiting], "entries": [dataclasses.asdict(entry) for entry in entries],
+        "notes": [*memory.told, *lacking(), *engine.notes, *store.garbage, *([night.fault.text()] if night.fault else [])], "fault": night.fault.seen if night.fault else "",
+    }
+    name = "night.json" if part is None else f"night-{part[0]}-of-{part[1]}.json"
+    with store.writing("the record of this night"):
+        repo.write_json(store.folder / name, record)
+    memories.learn(memory, [night.results[key] for key in night.fresh], night.waiting)
+    done = judged([record], store, memory.red if memory.nights else None, whole=part is None)
+    remember(store, memory, [record], done)
     for note in done.notes:
         warn(note)
     return done
@@ -246,7 +264,7 @@ def judged(records: list[dict], store: Store, last: dict[str, str] | None, whole
         cases.setdefault("search", []).extend(night_cases.unrun(verdicts, complete))
     took = {kind: sum(results[one["unit"]]["seconds"] for one in listed if one["kind"] == kind) for kind in cases}
     done = Done([Part(kind, found, took[kind], lines=[f"{sum(one['kind'] == kind for one in listed)} units"]) for kind, found in cases.items()],
-                len(listed), sum(len(record["fresh"]) for record in records), sum(record["busy"] for record in records),
+                len(listed), len({key for record in records for key in record["fresh"]} & results.keys()), sum(record["busy"] for record in records),
                 max(record["seconds"] for record in records), "; ".join(dict.fromkeys(record["engine"] for record in records)),
                 [f"{one['kind']} {one['name']}" for one in waiting],
                 list(dict.fromkeys(note for record in records for note in record["notes"])), last, verdicts, entries)

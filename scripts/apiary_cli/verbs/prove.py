@@ -7,8 +7,8 @@ import re
 
 from ..base import argument_kinds, building, json_result, repo, source_names, sources
 from ..base.errors import Fault, USAGE, unknown
-from ..base.say import colour, listing, say, warn
-from ..verify import checks, engine_agreement
+from ..base.say import colour, heading, listing, say, warn
+from ..verify import checks, engine_agreement, unreached
 from ..verify.verdicts import closing, expected
 from ..report import prove_page
 from . import setup
@@ -24,6 +24,9 @@ Every deviation is printed whole, with its replay line.
 At the end comes a table, check by engine, then where the engines disagree, and why. A disagreement
 without an explanation is red, and so is a check that reaches less than it states. The last line
 names every search that its budget ended, and how far it came.
+--reach lists what no execution of each scenario of code as it is came to, where the scenario came through: operations,
+retries, waits, wraps, slots and blocks used again, mutexes that a thread waited for. Each kind comes with what in a
+scenario would reach it.
 
 writes:  build/model/, and build/model/prove.json: the verdicts, with commit and source hash,
          so that a race can show beside each number what is proved about the same source;
@@ -44,6 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mutate", metavar="SITE=ORDER",
                         help="weaken one atomic operation, FILE:LINE[:COLUMN]=ORDER: some check must fail")
     parser.add_argument("--trace", action="store_true", help="print the traces of expected failures, too")
+    parser.add_argument("--reach", action="store_true", help="what no execution of each scenario of code as it is came to, and what would")
     parser.add_argument("--jobs", type=argument_kinds.count, help="checks at a time (default: one for each CPU)")
     parser.add_argument("--list", action="store_true", help="list the checks and what each shows; builds nothing")
     parser.add_argument("--no-build", action="store_true", help="take build/model as it is, if it is of this source")
@@ -74,8 +78,10 @@ def options(args: argparse.Namespace) -> checks.Options:
         raise Fault(f"--mutate {args.mutate} cannot be read", wanted, remedy, USAGE)
     if args.replay and len(args.names) != 1:
         raise Fault("--replay needs exactly one NAME", "", "scripts/apiary prove NAME --replay TOKEN", USAGE)
+    if args.reach and (args.replay or args.mutate):
+        raise Fault("--reach is of whole searches of the code as it stands", "", "leave out --replay and --mutate", USAGE)
     chosen = checks.Options(args.engine, args.mode, args.seed, tuple(args.budget), bool(args.names), args.replay, args.bound,
-                            args.mutate, args.trace)
+                            args.mutate, args.trace, args.reach)
     chosen.jobs = args.jobs or chosen.jobs
     return chosen
 
@@ -124,6 +130,9 @@ def run(args: argparse.Namespace) -> int:
         below, red = engine_agreement.report(verdicts, entries)
         red = red if chosen.engine in (None, "all") else []
         say(*[f"\n{below}"] * bool(below), *(colour(sentence, "red") for sentence in red))
+    if args.reach:
+        heading("what was never reached")
+        say(*unreached.text(verdicts))
     missing = building.left_out(repo.BUILD / "model")
     if missing and not args.names:
         say(missing)

@@ -35,17 +35,17 @@ AS = {"one_cpu": plans.plan("gate"), "free": plans.plan("publish")}  # whose blo
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--subject", default="hive", metavar="NAME", help="which program (default hive)")
+    parser.add_argument("--subject", default="hive", metavar="NAME", help="the program whose copies are raced (default hive)")
     parser.add_argument("--placement", choices=plans.PLACEMENTS, default="one_cpu", help="one_cpu (default) or free")
-    parser.add_argument("--batches", type=argument_kinds.count, default=17, metavar="N", help="6 comparisons each (default 17)")
-    parser.add_argument("--rounds", type=argument_kinds.count, default=10, metavar="N", help="of a batch (default 10)")
+    parser.add_argument("--batches", type=argument_kinds.count, default=17, metavar="N", help="number of batches, of 6 comparisons each (default 17)")
+    parser.add_argument("--rounds", type=argument_kinds.count, default=10, metavar="N", help="rounds of a batch (default 10)")
     parser.add_argument("--workers", type=argument_kinds.workers, default=2, metavar="N", help="worker threads (default 2)")
     parser.add_argument("--block-ms", type=argument_kinds.block_ms, metavar="MS",
-                        help="of a block (default 5, as compare does; free: 20, as publish)")
+                        help="length of a block (default 5, as in compare; free: 20, as in publish)")
     parser.add_argument("--limit", type=argument_kinds.minutes, metavar="MINUTES", help="no further batch begins after this")
-    parser.add_argument("--seed", type=argument_kinds.seed, help="of order and padding (default: random, recorded)")
+    parser.add_argument("--seed", type=argument_kinds.seed, help="seed of order and padding (default: random, recorded)")
     parser.add_argument("--simulate", type=argument_kinds.count, metavar="N",
-                        help="N made-up batches of each size and noise: how often is something false claimed?")
+                        help="try the rules on N made-up batches of each size and noise: how often is a claim false?")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is, if it is of this source")
 
 

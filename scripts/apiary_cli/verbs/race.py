@@ -19,7 +19,7 @@ from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unkno
 from ..base.say import Progress, colour, counted, duration, heading, listing, say, warn
 from ..verify import checks, stressing, verification
 from ..verify.verdicts import closing, wrong as deviates
-from ..race import audit, eta, folder, ledger, plans, probes, quota, resuming, rounds, subjects, tables, unpaired
+from ..race import audit, eta, folder, ledger, plans, probes, quota, raced, resuming, rounds, subjects, tables, unpaired
 from ..analysis import comparing, findings, peer_summary, summary
 from ..analysis.comparing import Comparison
 from ..report.page_data import Report
@@ -29,29 +29,29 @@ SUMMARY = "race the schedulers against each other; leaves a report"
 GIVEN = [(one.name, f"{one.what} ({one.takes})") for one in plans.every()] + [("FILE", "a plan of your own, in TOML: METHODOLOGY.md says how")]
 PLANS = listing(GIVEN, width=100)
 DESCRIPTION = f"""\
-Sets up, builds the subjects (C++ in the preset release, Tokio by cargo) and races them: in every
-round each arm runs once in a fresh process, shuffled; an A/A pair of each candidate and an arm with
-a built-in slow-down qualify the batch. --quick first builds two subjects alone, audits them and prints a first
-figure; then come a short proof and a short stress of everything, and the race.
+Sets up, builds the subjects (C++ in the preset release, Tokio by cargo) and races them. In every
+round each arm runs once, in a fresh process, in a random order. Two controls qualify the batch: an A/A pair of
+each candidate, and an arm with a built-in slow-down. --quick first builds two subjects, audits them and prints a
+first figure; then come a short proof and a short stress of everything, and the race.
 
 {PLANS}
 
-A plan with a time limit (its own, or --limit) runs fewer rounds if they do not fit, but never fewer than its
-least_rounds: the batches share the limit, rounds go over all points in turn, and the report says how many
-there were and why.
-Before it starts, the race forecasts how long it will take, and keeps correcting that.
+A plan with a time limit (its own, or --limit) runs fewer rounds if they do not all fit, but never fewer than its
+least_rounds. The batches share the limit, each round goes over all points, and the report says how many
+rounds there were and why. The race forecasts how long it will take before it starts, and corrects that as it runs.
 
-Before the first round each subject is audited at each scenario; a row that cannot be true becomes an error row.
+Before the first round each subject is audited at each scenario. A row that cannot be true becomes an error row.
 
 writes:  results/DATE-HOST/ (report.html, summary.md, rows.csv, compare.csv, hist.csv, micro.*,
-         startup.*, env.json); never overwritten. While it runs, and when it is stopped, the folder is called
-         DATE-HOST.unfinished and holds the rounds so far: --resume goes on; report and compare refuse it
+         startup.*, env.json, sources.txt); never overwritten. While it runs, and when it is stopped, the
+         folder is called DATE-HOST.unfinished and holds the rounds so far: --resume goes on; report and
+         compare refuse it
 takes:   as above, and a few minutes to build the first time; --quick nine minutes on two quiet cores, once built
 exit:    0 fine; 1 wrong work, a refused subject, a regression against --baseline, or a finding that is not in
          bench/contract/expected_findings.csv (METHODOLOGY.md: a control on the wrong side of 1, two modes);
          2 bad arguments; 3 the harness failed; 4 the controls say that the batch is invalid. For a plan
-         that does not gate, as quick, that is a warning, but 4 if the batch shows a regression, which it
-         cannot decide. Being slower than another runtime is a result, not an error."""
+         that does not gate, such as quick, this is only a warning, unless the batch shows a regression, which
+         it cannot decide. Being slower than another runtime is a result, not an error."""
 
 FIRST, FIRST_ROUNDS = ("hive", "tokio"), 5
 SHORT_PROOF_BUDGETS, SHORT_STRESS_SECONDS = ("60000x", "4s"), 1.0
@@ -63,8 +63,8 @@ def conditions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--block-ms", type=argument_kinds.block_ms, metavar="MS", help="length of a block (default: the plan's)")
     parser.add_argument("--workers", type=argument_kinds.workers, default=2, metavar="N", help="worker threads (default 2)")
     parser.add_argument("--placement", help="free or one_cpu (default: the plan's)")
-    parser.add_argument("--seed", type=argument_kinds.seed, help="of order, plans and padding (default: random, recorded)")
-    parser.add_argument("--timeout", type=argument_kinds.seconds, metavar="S", help="for one run, before it counts as hung")
+    parser.add_argument("--seed", type=argument_kinds.seed, help="the seed of the order, of the arrival plans and of padding (default: random, recorded)")
+    parser.add_argument("--timeout", type=argument_kinds.seconds, metavar="S", help="the time after which one run counts as hung")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +74,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     argument_kinds.repeatable(parser, "--point", "LABEL", "only this point of the plan, as summary.md names it (repeatable)")
     argument_kinds.repeatable(parser, "--subject", "NAME", "instead of the plan's subjects (repeatable)")
     argument_kinds.repeatable(parser, "--program", "FILE", "another subject: any program that speaks bench/contract/CLI.md")
-    parser.add_argument("--baseline", metavar="FILE", help="an older build of a subject that races; slower than it is red")
+    parser.add_argument("--baseline", metavar="FILE", help="an older build of a subject that races; being slower than it is red")
     parser.add_argument("--expected", metavar="FILE",
                         help="findings that are known (default: bench/contract/expected_findings.csv)")
     parser.add_argument("--rounds", type=argument_kinds.count, metavar="N", help="instead of the plan's number")
@@ -82,7 +82,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="no round beyond the plan's least_rounds begins after this (default: the plan's limit; none with --rounds)")
     conditions(parser)
     parser.add_argument("--repeats", type=argument_kinds.several, default=rounds.REPEATS, metavar="N",
-                        help=f"how often a disturbed round is run again (default {rounds.REPEATS})")
+                        help=f"how often a disturbed round is run again (default {rounds.REPEATS}); 0: the machine's load adds no round")
     parser.add_argument("--no-build", action="store_true",
                         help="take the builds as they are, if they are of this source; prove and stress nothing")
     parser.add_argument("--believe", action="store_true", help="take the subjects' word: no audits, no bounds by the clock "
@@ -91,8 +91,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="go on with an unfinished race (default: the newest), with its own options and programs")
     parser.add_argument("--save-baseline", metavar="NAME",
                         help="call this commit NAME from now on, if the race ends with 0: compare NAME .")
-    parser.add_argument("--list", action="store_true", help="the plans, scenarios and subjects that exist, and no race")
-    parser.add_argument("--no-sidecars", action="store_true", help="no micro-benchmarks, no whole-process times")
+    parser.add_argument("--list", action="store_true", help="print the plans, scenarios and subjects that exist; no race")
+    parser.add_argument("--no-sidecars", action="store_true", help="leave out the micro-benchmarks and the times of whole processes")
 
 
 def parsed(*words: str) -> argparse.Namespace:
@@ -268,7 +268,9 @@ def perform(plan: plans.Plan, found: list[subjects.Subject], args: argparse.Name
     with folder.begun(resumed=where) as (run_id, out, scratch):
         named = [Path(name).resolve() for name in args.program]
         arms = subjects.place(entrants.line_up(found, args.baseline, plan.controls, named), scratch)
-        commit = tree.commit if tree else repo.commit()
+        commit = state["commit"] if state else tree.commit if tree else repo.commit()
+        if tree is None:
+            raced.write(out, [arm.subject.program for arm in arms], plan)
         race = rounds.Race(plan, arms, args.workers, seed, run_id, record.env_id, commit, scratch, args.timeout,
                            args.repeats, deadline, believe=args.believe)
         if state:
@@ -283,6 +285,7 @@ def perform(plan: plans.Plan, found: list[subjects.Subject], args: argparse.Name
             row |= {"status": "wrong", "error": reason}
         for row, reason in ledger.now_and_then(race.rows):
             row |= {"status": "malformed", "error": reason}
+        race.audits = audit.settled(race.audits, race.rows)
         tables.write(out / "rows.csv", tables.ROWS, race.rows)
         tables.write(out / "hist.csv", tables.HIST, race.hist)
         failed = [] if args.no_sidecars else unpaired_runs(arms, out, run_id, args.workers, plan)

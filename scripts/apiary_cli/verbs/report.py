@@ -15,35 +15,36 @@ from ..report.page_data import Report
 SUMMARY = "make report.html again from a result folder"
 DESCRIPTION = """\
 Reads rows.csv, hist.csv, micro.csv, startup.csv and env.json of a result folder and writes
-report.html: one self-contained file, no network, light and dark, readable on a phone and on paper.
+report.html: one self-contained file without network access, light and dark, for a phone and for paper.
 
-A page is never replaced by a poorer one, with fewer charts or sections (as without hist.csv): remove it before.
+A page with more charts or sections than the new one (as when hist.csv is missing now) is not replaced: remove it first.
 A folder of tune or qualify is refused: its summary.md is its report.
 
-With --splice FILE the folder is published: it goes into a page of this repository, a race between <!-- race -->
-and <!-- /race --> (the page of a scheduler that raced speaks of that scheduler, and names every loss), a
-qualification between <!-- qualify --> and <!-- /qualify --> (METHODOLOGY.md; of one CPU: qualify one_cpu), an
-ablation between <!-- ablation --> and <!-- /ablation --> (impl/apiary/workers/README.md). Of the folder remains
-what git keeps: rows.csv, hist.csv, micro.json and startup.json compressed (.xz), its proof record
-in results/proofs/, and no report.html, which `report` makes again.
-Refused are: a page without the marks; a batch that is INVALID, has fewer than 10 rounds, or a red finding. The
-page's first line says how small a difference the batch could have told, at how many points.
+--splice FILE publishes the folder: it writes the results between the marks of a page of this repository. A race goes
+between <!-- race --> and <!-- /race -->: the page of a scheduler that raced gets that scheduler's results, with every
+loss. A qualification goes between <!-- qualify --> and <!-- /qualify --> (METHODOLOGY.md; qualify one_cpu if it is of
+one CPU). An ablation goes between <!-- ablation --> and <!-- /ablation --> (impl/apiary/workers/README.md). The folder
+then keeps only what belongs into git: rows.csv, hist.csv, micro.json and startup.json, compressed (.xz). Its proof
+record goes to results/proofs/, and report.html is removed, since `report` makes it again.
+It refuses a page without the marks, and a batch that is INVALID, has fewer than 10 rounds, or has a red finding. The
+first line between the marks says how small a difference the batch could have told, and at how many points.
 
-With --six FILE: the six schedulers, each with its nearest rival and its worst loss, between <!-- six --> and
-<!-- /six -->, and their drawing results/six.svg. A scheduler's own page says which race speaks for it.
+--six FILE writes the table of the six schedulers between <!-- six --> and <!-- /six -->, each with its nearest rival
+and its worst loss, and draws it: results/six.svg. Each scheduler's own page says which race its row is taken from.
 
-With --index: the site, for any static host (.github/workflows/pages.yml puts it beside the folders). Its first page,
+--index writes the site, for any static host (.github/workflows/pages.yml puts it beside the folders). Its first page,
 results/index.html, has the six schedulers and the tracks; proofs.html, curves.html, museum.html, trophies.html and
 history.html stand beside it.
 
-writes:  DIR/report.html and DIR/summary.md; or FILE, DIR and results/proofs/ as above, and of a race DIR/matrix*.svg;
+writes:  DIR/report.html and DIR/summary.md; or FILE, DIR and results/proofs/ as above, and for a race DIR/matrix*.svg
+         and, where latency has several prices, results/frontier.svg;
          or FILE and results/six.svg; or the site, results/*.html
-takes:   a few seconds"""
+takes:   a few seconds; to compress the histograms of a race of latencies, a minute"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", nargs="?", metavar="DIR", help="the result folder (default: the newest)")
-    parser.add_argument("--splice", metavar="FILE", help="write what it says between the marks of this page")
+    parser.add_argument("--splice", metavar="FILE", help="publish the folder: write its results between the marks of this page")
     parser.add_argument("--index", action="store_true", help="write the site, results/*.html, and nothing else")
     parser.add_argument("--six", metavar="FILE", help="write the table of the six schedulers between the marks of this page, and its drawing")
 

@@ -18,15 +18,16 @@ from . import setup
 
 SUMMARY = "every scheduler and stress program for as long as there is time, in every variant; what it ran, how often it slept"
 DESCRIPTION = """\
-Divides --time among: each scheduler as it ships (stress/night) in each variant, and each stress program as it is, on
-one processor, and 4 and 16 times oversubscribed; plain and under each sanitizer whose build is there and of this
-source. Every piece of work is booked by its number. The page says how many ran, how often workers slept, and which
-memory was resident at the beginning and the end; numbers for a night of eight hours are extrapolated, and called so.
+Runs each scheduler as it ships (stress/night) in each variant, and each stress program as it is, on one processor,
+and 4 and 16 times oversubscribed. It does so without a sanitizer and under each sanitizer that is built of this
+source. The runs share --time. Every piece of work is booked by its number. The page says how many pieces ran, how
+often workers slept, and how much memory was resident at the beginning and the end. Numbers for a night of eight hours
+are extrapolated, and marked as such.
 
-writes:  build/soak/summary.md, also where it is stopped; build/soak.json; for each failure a folder in build/soak/:
-         what was said (a hang's dump of every thread and pending piece), seed, variant, build, the command. What
-         the last time left is in build/soak-before/
-takes:   --time, and what building takes; by default builds without a sanitizer only
+writes:  build/soak/summary.md, also if it is stopped; build/soak.json; for each failure a folder in build/soak/
+         with the output (after a hang a dump of every thread and pending piece), seed, variant, build and
+         command. The files of the run before are in build/soak-before/
+takes:   --time, and the time to build; by default it builds no sanitizer's programs
 exit:    0 nothing is red; 1 something is; 3 it could not run, or a planted defect was not red"""
 
 RECORD, FOLDER = repo.BUILD / "soak.json", repo.BUILD / "soak"
@@ -39,9 +40,9 @@ LEAST = 0.2  # seconds of a cell
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="SCHEDULER", help="or a stress program (default: all)")
-    parser.add_argument("--time", default="10m", help="in all: 90s, 10m, 8h (default 10m)")
-    parser.add_argument("--variant", action="append", metavar="NAME", help=f"of {', '.join(VARIANTS)} (default: all)")
+    parser.add_argument("names", nargs="*", metavar="SCHEDULER", help="a scheduler or a stress program (default: all)")
+    parser.add_argument("--time", default="10m", help="time for all runs together: 90s, 10m, 8h (default 10m)")
+    parser.add_argument("--variant", action="append", metavar="NAME", help=f"one of {', '.join(VARIANTS)} (default: all)")
     parser.add_argument("--seed", type=argument_kinds.seed, help="the first seed (default: random, printed)")
     parser.add_argument("--sanitize", action="store_true", help="build the sanitizers' programs, too")
     parser.add_argument("--no-build", action="store_true", help="take the builds that are there and of this source")

@@ -24,10 +24,10 @@ exit:    0 if every run was clean, else 1"""
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="stress programs (default: all)")
-    parser.add_argument("--seconds", type=argument_kinds.seconds, default=5.0, help="for each run (default 5)")
+    parser.add_argument("--seconds", type=argument_kinds.seconds, default=5.0, help="length of each run (default 5)")
     parser.add_argument("--seeds", type=argument_kinds.count, default=1, metavar="N", help="how many seeds (default 1)")
     parser.add_argument("--seed", type=argument_kinds.seed, help="the first seed (default: random, printed)")
-    parser.add_argument("--threads", type=argument_kinds.workers, help="threads of each program (default: its own)")
+    parser.add_argument("--threads", type=argument_kinds.workers, help="threads of each program (default: its own number)")
     parser.add_argument("--preset", action="append", help="tsan or asan-ubsan (default: both)")
     parser.add_argument("--no-build", action="store_true", help="take the builds as they are, if they are of this source")
 

@@ -59,19 +59,19 @@ DEFAULTS = {"rounds": 10, "minutes": 45.0, "workers": 2, "block_ms": 50}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--subject", default="hive", metavar="NAME", help="which program (default hive)")
+    parser.add_argument("--subject", default="hive", metavar="NAME", help="the program to tune (default hive)")
     argument_kinds.repeatable(parser, "--set", "NAME=V,V,…", "these values of this number (repeatable)")
-    parser.add_argument("--cross", action="store_true", help="every combination of the values given by --set")
-    parser.add_argument("--plan", metavar="PLAN", help="the points of this plan, or TOML file")
+    parser.add_argument("--cross", action="store_true", help="try every combination of the values given by --set")
+    parser.add_argument("--plan", metavar="PLAN", help="race at the points of this plan, or of this TOML file")
     argument_kinds.repeatable(parser, "--scenario", "NAME", "only this (repeatable)")
-    parser.add_argument("--ablate", action="store_true", help="every rule of the workers off, each against its own scenario")
+    parser.add_argument("--ablate", action="store_true", help="switch off each rule of the workers in turn, at the scenarios that it was made for")
     argument_kinds.repeatable(parser, "--rule", "NAME", "with --ablate: only the rule that this number switches off (repeatable)")
-    parser.add_argument("--rounds", type=argument_kinds.count, metavar="N", help="of a batch, at most (default 10; with --ablate 20)")
+    parser.add_argument("--rounds", type=argument_kinds.count, metavar="N", help="at most so many rounds of a batch (default 10; with --ablate 20)")
     parser.add_argument("--minutes", type=argument_kinds.minutes, metavar="M",
-                        help="no round begins later, but a batch has 5 at least, with --ablate 1 (default 45; with --ablate 20)")
+                        help="no round begins after this, but each batch has at least 5, with --ablate 1 (default 45; with --ablate 20)")
     parser.add_argument("--workers", type=argument_kinds.workers, metavar="N", help="worker threads (default 2; with --ablate 2 and 4)")
     parser.add_argument("--block-ms", type=argument_kinds.block_ms, metavar="MS", help="length of a block (default 50; with --ablate 5)")
-    parser.add_argument("--seed", type=argument_kinds.seed, help="of order and padding (default: random, recorded)")
+    parser.add_argument("--seed", type=argument_kinds.seed, help="seed of order and padding (default: random, recorded)")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is, if it is of this source")
 
 

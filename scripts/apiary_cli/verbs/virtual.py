@@ -14,7 +14,7 @@ from ..analysis import virtual_ablation, virtual_points
 from ..base import argument_kinds, building, json_result, proc, repo
 from ..base.errors import Fault, INCORRECT, USAGE, unknown
 from ..base.say import colour, counted, duration, heading, say, table, warn
-from ..report import virtual_picture
+from ..report import panels
 from ..verify import exact
 from . import setup, virtual_ablate
 
@@ -54,7 +54,7 @@ def numbers(text: str) -> list[int]:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("subject", nargs="*", default=[], help="schedulers; none: all")
+    parser.add_argument("subject", nargs="*", default=[], help="schedulers (default: all)")
     argument_kinds.repeatable(parser, "--scenario", "NAME", "this one alone; repeatable")
     parser.add_argument("--processors", "--workers", type=numbers, metavar="N,N,…",
                         help=f"numbers of workers, one to a processor, 1 to {MOST}; one more processor stands outside "
@@ -62,18 +62,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", default="flat", help="prices: a name in bench/virtual/profiles, or a file (default flat)")
     argument_kinds.repeatable(parser, "--price", "NAME=NUMBER", "one price of the profile changed; repeatable")
     parser.add_argument("--lines", type=argument_kinds.whole(0, 100), default=3, metavar="N",
-                        help="so many of the lines that cost most, for the last number of workers (default 3)")
+                        help="list so many of the lines that cost most, for the last number of workers (default 3)")
     parser.add_argument("--host-seconds", type=argument_kinds.seconds, default=300.0, metavar="S",
-                        help="of one point, at most (default 300)")
-    parser.add_argument("--compare", action="store_true", help="beside each curve what races recorded")
-    parser.add_argument("--robust", action="store_true", help="whether the first line stays first at other prices")
-    parser.add_argument("--csv", metavar="FILE", help="write the points there")
-    parser.add_argument("--draw", metavar="FILE", help="write the curves there, as SVG")
-    parser.add_argument("--drawn", metavar="NAME,NAME,…", help="with --draw: these scenarios alone")
-    parser.add_argument("--before", metavar="FILE", help="with --draw: what --csv wrote of other sources, dotted")
-    parser.add_argument("--ablate", action="store_true", help="each rule and number of the schedulers otherwise than it ships")
+                        help="at most so long for one point (default 300)")
+    parser.add_argument("--compare", action="store_true", help="print beside each curve what races recorded")
+    parser.add_argument("--robust", action="store_true", help="say whether the most expensive line stays so at other prices")
+    parser.add_argument("--csv", metavar="FILE", help="write the points to FILE")
+    parser.add_argument("--draw", metavar="FILE", help="write the curves to FILE, as SVG")
+    parser.add_argument("--drawn", metavar="NAME,NAME,…", help="with --draw: only these scenarios")
+    parser.add_argument("--before", metavar="FILE", help="with --draw: also draw, dotted, a file that --csv wrote for other sources")
+    parser.add_argument("--ablate", action="store_true", help="run again with each rule and number of the schedulers changed in turn")
     argument_kinds.repeatable(parser, "--rule", "NAME", "with --ablate: this number alone, such as naps; repeatable")
-    parser.add_argument("--gate", action="store_true", help="compare with what is recorded")
+    parser.add_argument("--gate", action="store_true", help="compare with the record; a difference is red")
     parser.add_argument("--update", action="store_true", help="record what was counted")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is")
 
@@ -211,6 +211,20 @@ def differences(path: Path, now: dict[tuple[str, str, str], tuple[str, str]]) ->
     return told
 
 
+def picture(points: list[dict], prices: str, before: list[dict] | None) -> str:
+    """Those of `before` that are of the same scenarios and workers are dotted."""
+    known = {(p["subject"], p["scenario"], p["workers"]) for p in points}
+    former = [p for p in before or [] if (p["subject"], p["scenario"], p["workers"]) in known]
+    note = f"ns for each operation by workers; a model (prices: {prices}), not a measurement{'; dotted: before' if former else ''}"
+    return panels.drawn(curves(points), note, "nanoseconds for each operation, by workers, on the virtual machine",
+                        sorted({p["workers"] for p in points}), curves(former))
+
+
+def curves(points: list[dict]) -> list[panels.Point]:
+    return [panels.Point(p["subject"], p["scenario"], p["workers"], p["ns"], f"{p['scenario']}, {p['workers']} workers: {p['ns']:.2f} ns")
+            for p in sorted(points, key=lambda p: (p["subject"], p["scenario"], p["workers"]))]
+
+
 def run(args: argparse.Namespace) -> int:
     started = time.monotonic()
     if args.gate or args.update:
@@ -278,8 +292,7 @@ def run(args: argparse.Namespace) -> int:
     if args.csv:
         write_points(Path(args.csv), [found[key] for key in sorted(found)], told_prices)
     if args.draw and found:
-        repo.write_text(Path(args.draw), virtual_picture.drawn(
-            [p for p in found.values() if p["scenario"] in drawn], f"ns for each operation by workers; a model (prices: {told_prices}), not a measurement{'; dotted: before' if before else ''}", before))
+        repo.write_text(Path(args.draw), picture([p for p in found.values() if p["scenario"] in drawn], told_prices, before))
     if compared:
         out = sum(row[8] == "out" for row in compared)
         say(f"beside races: {len(compared) - out} of {len(compared)} points in, {out} out")

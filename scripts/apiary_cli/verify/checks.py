@@ -52,6 +52,7 @@ class Options:
     bound: int | None = None
     mutate: str | None = None
     trace: bool = False
+    reach: bool = False  # of scenarios as they are: what no execution came to
     jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
 
     def words(self, kind: str) -> list[str]:
@@ -61,6 +62,9 @@ class Options:
         told += [("budget", budget) for budget in budgets]
         words = [word for name, value in told if value is not None for word in (f"--{name}", str(value))]
         return words + (["--trace"] if self.trace else [])
+
+    def asks(self, entry: Entry) -> list[str]:
+        return ["--reach", "all"] if self.reach and entry.as_it_is and entry.kind == "check" else []
 
     def proves(self) -> bool:
         """A replay repeats one execution and a mutant is another program: neither is recorded."""
@@ -149,7 +153,7 @@ def run_entries(entries: list[Entry], options: Options, label: str) -> list[dict
     """Run each check in its own process, `jobs` at a time; print what deviates."""
     verdicts: list[dict] = []
     with tempfile.TemporaryDirectory(prefix="apiary-prove-") as folder:
-        specs = [proc.Spec([entry.program, entry.name, *options.words(entry.kind), "--json", f"{folder}/{i}.json"],
+        specs = [proc.Spec([entry.program, entry.name, *options.words(entry.kind), *options.asks(entry), "--json", f"{folder}/{i}.json"],
                            cwd=repo.ROOT, timeout=options.limit(), tag=(i, entry)) for i, entry in enumerate(entries)]
         for done in counted(label, proc.run_many(specs, options.jobs), len(specs), lambda done: done.tag[1].name):
             i, entry = done.tag

@@ -6,12 +6,13 @@ import hashlib
 import os
 import re
 import shutil
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Sequence
+from typing import Iterator, Sequence
 
 from ..base import proc
-from ..base.errors import Fault, USAGE
+from ..base.errors import Fault, HARNESS, USAGE
 from ..base.say import table
 
 SEED = re.compile(r"([0-9]+)(?::([0-9]+(?:/[a-z0-9.,]*)?):([0-9a-f]{8}))?")
@@ -27,7 +28,7 @@ class Seed:
     """Where a hunt begins; with a length and a build: the one run to replay."""
 
     first: int
-    length: str = "0"  # of the runs before; behind a stroke, the decisions of the one to replay
+    length: str = "0"  # of the runs before; after a stroke, the decisions of the one to replay
     build: str = ""
 
     @property
@@ -95,6 +96,25 @@ def uninstrumented(program: Path) -> list[str]:
     return [name for name, producer in names if by_clang or "clang" not in producer]
 
 
+# Instructions that no compiler emits for instrumented code, where each atomic and each fence is a call; between registers it is a copy.
+UNSEEN = re.compile(r"^ *([0-9a-f]+):\s+((?:lock|xchg[bwlq]?|cmpxchg\w*|xadd[bwlq]?|[lms]fence|xbegin)\b.*)", re.MULTILINE)
+COPY = re.compile(r"xchg[bwlq]? +%[a-z0-9]+,%[a-z0-9]+ *$")
+
+
+def assembly(program: Path) -> list[str]:
+    """Places in the program's own sources with a locked instruction or a fence that is no call: assembly, an intrinsic, or a function
+    without instrumentation."""
+    if not shutil.which("objdump"):
+        return []
+    done = proc.run(["objdump", "-d", "--no-show-raw-insn", program], timeout=300)
+    found = {int(address, 16): words for address, words in UNSEEN.findall(done.out) if not COPY.match(words)}
+    places = Places(program, 0)
+    places.learn(set(found))
+    at = {address: places.where(address) for address in found}
+    return list(dict.fromkeys(f"{os.path.basename(where[0])}:{where[1]} ({' '.join(found[address].split('#')[0].split())})"
+                              for address, where in at.items() if where and "/hunt/runtime/" not in f"/{where[0]}"))
+
+
 def read(text: str) -> Found:
     """What a process told. A line that says nothing is left out: the program may have been ended as it was written."""
     found = Found()
@@ -123,8 +143,38 @@ def read(text: str) -> Found:
     return found
 
 
+def found_by(done: proc.Done, out: Path) -> Found:
+    """What a process told; a fault where it ended before its hunt did: it was refused, or could not start."""
+    found = read(out.read_text(errors="replace") if out.exists() else "")
+    if not found.summary:
+        raise Fault(f"{Path(done.argv[0]).name} {done.how()} before its hunt was over", done.err or done.out,
+                    "run it by itself: without a hunt it runs once", USAGE if done.rc == 2 else HARNESS)
+    return found
+
+
+Frame = tuple[str, str]  # a function, and FILE:LINE
+
+
+def frames(program: Path, addresses: Sequence[int]) -> Iterator[tuple[int, list[Frame]]]:
+    """By addr2line, for each address of the program what is there: the innermost of what was inlined first."""
+    if not addresses or not shutil.which("addr2line"):
+        return  # a hunt then names no places; what cannot do without them asks must_have_places() before
+    with tempfile.NamedTemporaryFile("w") as asked:  # as many as a command line does not hold
+        asked.write("".join(f"{address:x}\n" for address in addresses))
+        asked.flush()
+        told = proc.run(["sh", "-c", 'addr2line -Cfipae "$0" < "$1"', program, asked.name], timeout=300).out
+    for address, part in zip(addresses, re.split(r"^0x[0-9a-f]+: ", told, flags=re.MULTILINE)[1:]):
+        lines = (re.sub(r" \(discriminator.*", "", line.removeprefix(" (inlined by) ")).rpartition(" at ") for line in part.splitlines())
+        yield address, [(function, place) for function, _, place in lines if not place.startswith("?")]
+
+
+def must_have_places() -> None:
+    if lacking := [tool for tool in ("objdump", "addr2line") if not shutil.which(tool)]:
+        raise Fault(f"{' and '.join(lacking)} not found", "without it no address has a line of the source", "apt-get install binutils", HARNESS)
+
+
 class Places:
-    """Places in the program, by addr2line: each is asked for once."""
+    """Places in the program: each is asked for once."""
 
     def __init__(self, program: Path, base: int):
         with program.open("rb") as binary:
@@ -133,17 +183,10 @@ class Places:
 
     def learn(self, addresses: set[int]) -> None:
         wanted = sorted(addresses - self.known.keys())
-        if not wanted or not shutil.which("addr2line"):
-            return
-        done = proc.run(["addr2line", "-Cfipae", self.program, *(hex(one - self.offset) for one in wanted)], timeout=120)
-        # Of what was inlined there, the innermost that is no header of the system's.
-        for address, part in zip(wanted, re.split(r"^0x[0-9a-f]+: ", done.out, flags=re.MULTILINE)[1:]):
-            frames = [line.removeprefix(" (inlined by) ").rpartition(" at ") for line in part.splitlines()]
-            frames = [frame for frame in frames if not frame[2].startswith("?")]
-            if frames:
-                function, _, place = next((frame for frame in frames if not frame[2].startswith("/usr/")), frames[0])
-                where = re.sub(r" \(discriminator.*", "", place)
-                self.known[address] = (where, re.sub(r"\(.*", "", function)[:80] or "?")
+        for address, found in frames(self.program, [one - self.offset for one in wanted]):
+            if found:  # the innermost that is no header of the system's
+                function, place = next((frame for frame in found if not frame[1].startswith("/usr/")), found[0])
+                self.known[address + self.offset] = (place, re.sub(r"\(.*", "", function)[:80] or "?")
 
     def short(self, address: int) -> str:
         return os.path.basename(self.known.get(address, ("(library)", ""))[0])
@@ -228,13 +271,13 @@ def report(found: Found, places: Places) -> list[str]:
     return [*lines, "", thread_table(of_the_program(found.rows, places), places)] if found.rows else lines
 
 
-def replay_line(program: Path, arguments: Sequence[str], found: Found, strategy: str) -> list[str]:
+def replay_line(program: Path, arguments: Sequence[str], found: Found, strategy: str, leaks: bool = False) -> list[str]:
     seed = f"{found.run['seed']}:{found.run['length']}:{build_of(program)}"
-    forced = [] if strategy == "portfolio" else ["--strategy", strategy]
+    forced = ([] if strategy == "portfolio" else ["--strategy", strategy]) + ["--leaks"] * leaks
     return ["scripts/apiary", "hunt", "--seed", seed, *forced, "--", str(program), *arguments]
 
 
-def debugger(program: Path, arguments: Sequence[str], seed: Seed, strategy: str, step: int) -> tuple[list[str], str]:
+def debugger(program: Path, arguments: Sequence[str], seed: Seed, strategy: str, step: int, leaks: bool = False) -> tuple[list[str], str]:
     """gdb, stopped before the operation of this step of the seed's run; and the runtime's words for it."""
     words = ["gdb", "-q", "-ex", "set startup-with-shell off", "-ex", "break apiary_hunt_stops_here", "-ex", "run", "--args", str(program), *arguments]
-    return words, f"first={seed.first};length={seed.length};strategy={strategy};stop={step}"
+    return words, f"first={seed.first};length={seed.length};strategy={strategy};stop={step}" + ";leaks=1" * leaks

@@ -11,6 +11,7 @@ import os
 import re
 import tempfile
 import time
+import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -330,14 +331,21 @@ def try_mutant(number: int, mutant: Mutant, known: dict[Killer, Tried], budget: 
 # ------------------------------------------------------------------------------------------------- shards, and their table
 
 
-def shard_path(part: logic.Part) -> Path:
-    return SHARDS / f"{part.number}-of-{part.of}.jsonl"
+def shard_path(part: logic.Part, structures: list[str]) -> Path:
+    """One for each choice of headers: two runs at a time that ask others write no file of each other."""
+    chosen = "".join(f"-{re.sub(r'[^0-9A-Za-z]+', '_', name)}" for name in structures)
+    name = f"{part.number}-of-{part.of}{chosen}"
+    return SHARDS / f"{name if len(name) < 100 else f'{name[:80]}-{zlib.crc32(name.encode()):08x}'}.jsonl"
+
+
+def stamped() -> dict:
+    """Of what source verdicts are: stress programs are asked, too."""
+    return repo.identity(*repo.PROVED_FOLDERS) | {"stress_hash": repo.source_hash(*repo.STRESSED_FOLDERS)}
 
 
 def source_of(stamp: dict, budget: str, longer: str) -> dict:
     """What must be the same for verdicts to stand in one table."""
-    stresses = repo.source_hash(*repo.STRESSED_FOLDERS)
-    return {"schema_version": 1, "source_hash": stamp["source_hash"], "stress_hash": stresses, "budget": budget, "longer": longer}
+    return {"schema_version": 1, "source_hash": stamp["source_hash"], "stress_hash": stamp["stress_hash"], "budget": budget, "longer": longer}
 
 
 def read_shard(path: Path) -> tuple[dict, dict[Key, dict]]:
@@ -358,18 +366,18 @@ def restored(number: int, m: Mutant, row: dict) -> Result:
 
 
 def joined(folder: Path, mutants: list[Mutant]) -> Run:
-    """The verdicts of all shards in a folder, which must be of this source and agree in their budgets."""
-    stamp, rows, wanted = repo.identity(*repo.PROVED_FOLDERS), {}, {}
+    """The verdicts of all shards in a folder, which must be of this source and agree in their budgets. Of a mutant in two of them a kill counts."""
+    stamp, rows, wanted = stamped(), {}, {}
     paths = sorted(folder.glob("*.jsonl"))
     if not paths:
         raise Fault(f"no shard lies in {folder}", "", "scripts/apiary mutate --logic --shard 1/6")
     for path in paths:
         of, found = read_shard(path)
         wanted = wanted or of
-        if of.get("source_hash") != stamp["source_hash"] or of != wanted:
+        if any(of.get(name) != stamp[name] for name in ("source_hash", "stress_hash")) or of != wanted:
             raise Fault(f"{path.name} does not go with the others", f"it is of {of}, this is source {stamp['source_hash']}",
                         "remove it, or run it again")
-        rows |= found
+        rows |= {key: row for key, row in found.items() if rows.get(key, {}).get("verdict") != "killed"}
     results = [restored(i, m, rows[m.key]) for i, m in enumerate(mutants) if m.key in rows]
     return Run(logic.Part(1, 1), len(mutants), "", results, {m.file for m in mutants}, stamp)
 
@@ -381,13 +389,13 @@ def run(structures: list[str], jobs: int, mutants: list[Mutant] | None = None, b
     asked (`killers`) is asked again: another program may kill the mutant."""
     mutants, killers = logic.catalogue() if mutants is None else mutants, killers or []
     files = both.chosen(structures, {m.file for m in mutants}, WHAT)
-    found = Run(part, len(mutants), files=files, stamp=repo.identity(*repo.PROVED_FOLDERS))
+    found = Run(part, len(mutants), files=files, stamp=stamped())
     if not no_build:
         build(mutants, killers)
     able = all_killers(killers)
     found.asked = f"asked of {len({k.program for k in able})} programs" if killers else ""
     work = [(i, m) for i, m in enumerate(mutants) if m.file in files and part.has(m)]
-    path, of, rows = shard_path(part), source_of(found.stamp, budget, longer), {}
+    path, of, rows = shard_path(part, structures), source_of(found.stamp, budget, longer), {}
     if keep:
         there, rows = read_shard(path)
         if there != of:

@@ -14,7 +14,10 @@ from . import checks, inventory, logic, search_parts, stressing
 APIARY = Path(__file__).resolve().parents[2] / "apiary"
 SHARDS_OF_A_DRAW = 6            # units of the logic mutants that a day draws
 RUN_SECONDS = 10.0              # of a stress program with one seed
+HUNT_SECONDS = 60.0             # of a suite, through all its cases
+SEEDS_OF_A_HUNT = 10**6         # that a day has to itself
 HOUR = 3600.0
+LOGIC, LOGIC_FOLDERS = "logic", (*repo.PROVED_FOLDERS, "stress")
 MARGIN = 3                      # a stress under a sanitizer may take so often its seconds to begin and end
 
 
@@ -39,12 +42,29 @@ def seeds(day: datetime.date, number: int) -> list[int]:
 def stresses(day: datetime.date, number: int = 1, seconds: float = RUN_SECONDS) -> list[Unit]:
     found = []
     for i, seed in enumerate(seeds(day, number)):
-        for run in stressing.plan([name for name in stressing.PRESETS if repo.manifest(name, "stress")], [], [seed]):
+        for run in stressing.plan([name for name in stressing.PRESETS if of_this_source(name, "stress")], [], [seed]):
             program, words, files = stressing.unit_command(run.preset, run.program, stressing.command(run, seconds, None)[1:])
             again = "" if i == 0 else f" {i + 1}"
             found.append(Unit("stress", f"{run.name} {run.preset}{again}", program, words, files, tuple(stressing.SANITIZER_ENV.items()),
                               limit=MARGIN * seconds + 120, replay=f"scripts/apiary stress {run.name} --preset {run.preset} "
                               f"--seed {seed} --seconds {seconds:g}"))
+    return found
+
+
+def of_this_source(preset: str, kind: str) -> list[Path]:
+    """All programs of a kind, or none: where one cannot be built, the night has its other units all the same."""
+    found = repo.manifest(preset, kind)
+    return found if all(path.exists() for path in found) and not sources.of(repo.BUILD / preset, found) else []
+
+
+def hunts(day: datetime.date, seconds: float = HUNT_SECONDS) -> list[Unit]:
+    """Our own suites under drawn schedules and stale reads, from where no other day hunted."""
+    found, seed = [], str(day.toordinal() * SEEDS_OF_A_HUNT)
+    for program in of_this_source("model", "hunted"):
+        words = ("hunt", "--time", f"{seconds:g}s", "--jobs", "1", "--seed", seed, "--")
+        found.append(Unit("hunt", program.name, sys.executable, ("{apiary}", *words, "{program}"), (("apiary", str(APIARY)), ("program", str(program))),
+                          salt=repo.source_hash("model_check/hunt"), tree=True, limit=3 * seconds + 300, lasts=seconds,
+                          replay=f"scripts/apiary {' '.join(words)} {repo.shown(program)}"))
     return found
 
 
@@ -58,7 +78,29 @@ def mutants(build: bool) -> list[Unit]:
     """A unit for each header with atomic sites that an engine runs: all its weaker orders."""
     files = sorted({item.file for item in inventory.read()[0] if not item.real_only})
     more = [] if build else ["--no-build"]
-    return [by_verb("mutant", file.removeprefix("impl/apiary/").removesuffix(".hpp"), ["mutate", file, "--jobs", "1", *more], repo.PROVED_FOLDERS, HOUR)
+    return [by_verb("mutant", header_name(file), ["mutate", file, "--jobs", "1", *more], repo.PROVED_FOLDERS, HOUR)
+            for file in files]
+
+
+def changed_since(commit: str) -> frozenset[str]:
+    """The mutants whose header is another than in that commit, of the last night; none where git does not know it."""
+    told = repo.git("diff", "--name-only", commit, "--", "impl/apiary")
+    new = repo.git("ls-files", "--others", "--exclude-standard", "--", "impl/apiary") if told is not None else ""
+    files = [*(told or "").split(), *(new or "").split()]
+    return frozenset(f"mutant {header_name(file)}" for file in files if file.endswith(".hpp"))
+
+
+def header_name(file: str) -> str:
+    return file.removeprefix("impl/apiary/").removesuffix(".hpp")
+
+
+def logic_of_headers(names: frozenset[str], build: bool) -> list[Unit]:
+    """All logic mutants of each of these headers, by the names of such units. A name that is no header with mutants is none: it was
+    renamed, or is a part of a draw."""
+    wanted = {header for kind, _, header in (name.partition(" ") for name in names) if kind == LOGIC and "/" in header}
+    files = sorted({m.file for m in logic.catalogue() if header_name(m.file) in wanted}) if wanted else []
+    more = [] if build else ["--no-build"]
+    return [by_verb(LOGIC, header_name(file), ["mutate", "--logic", file, "--shard", "1", "--jobs", "1", *more], LOGIC_FOLDERS, 2 * HOUR)
             for file in files]
 
 
@@ -67,8 +109,8 @@ def logic_mutants(day: datetime.date, build: bool) -> list[Unit]:
     drawn, of = logic.draw_of(day).number, logic.DRAWS * SHARDS_OF_A_DRAW
     more = [] if build else ["--no-build"]
     parts = range((drawn - 1) * SHARDS_OF_A_DRAW + 1, drawn * SHARDS_OF_A_DRAW + 1)
-    return [by_verb("logic", f"part {number} of {of}", ["mutate", "--logic", "--shard", f"{number}/{of}", "--jobs", "1", *more],
-                    (*repo.PROVED_FOLDERS, "stress"), 2 * HOUR) for number in parts]
+    return [by_verb(LOGIC, f"part {number} of {of}", ["mutate", "--logic", "--shard", f"{number}/{of}", "--jobs", "1", *more],
+                    LOGIC_FOLDERS, 2 * HOUR) for number in parts]
 
 
 def outside() -> list[Unit]:

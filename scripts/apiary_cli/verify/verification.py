@@ -44,6 +44,7 @@ def snapshot(built: tuple[str, str] | None = None, exported: bool = False, progr
     that are raced: one from elsewhere (race --program) may be of another source."""
     now = hashes()
     proved, stressed = built or now
+    logic = repo.read_json(logic_run.RECORD)
     return {
         "prove_hash": proved,
         "stress_hash": stressed,
@@ -52,7 +53,8 @@ def snapshot(built: tuple[str, str] | None = None, exported: bool = False, progr
         "of_other_source": of_other_source(programs or []),
         "stress": brief(repo.read_json(stressing.RECORD), "runs", OF_RUN),
         "mutation": repo.read_json(mutation.RECORD),
-        "logic": repo.read_json(logic_run.RECORD),
+        # As publish has it: one that does not say of which stresses it is does not count. Older folders keep what they took.
+        "logic": logic if logic and "stress_hash" in logic else None,
         "exact": None if exported else exact.recorded(),
     }
 
@@ -121,9 +123,9 @@ def mutation_status(record: dict | None, wanted: str) -> Status:
     return scored("mutation", "mutants", "mutants", total, "", more, len(headers) == known and not total["never_run"])
 
 
-def logic_status(record: dict | None, wanted: str) -> Status:
-    """The same for slips that are no memory order, and for the unit tests beside the checks."""
-    if not record or record.get("source_hash") != wanted:
+def logic_status(record: dict | None, wanted: str, stresses: str | None) -> Status:
+    """The same for slips that are no memory order, and for the unit tests and stresses beside the checks."""
+    if not record or record.get("source_hash") != wanted or record.get("stress_hash", stresses) != stresses:
         return Status("logic mutants", NOTE, "not scored for this source: scripts/apiary mutate --logic")
     known = record.get("known", record["mutants"])
     part = f"; part {record['part']} of {record['parts']}, of {known} in all" if record.get("parts", 1) > 1 else ""
@@ -160,7 +162,8 @@ def statuses(taken: dict | None) -> list[Status]:
     if not taken:
         return [Status("verification", BAD, "not verified: the race recorded nothing")]
     found = [of(taken.get(key), taken["prove_hash"]) for of, key in (
-        (prove_status, "prove"), (museum_status, "prove"), (mutation_status, "mutation"), (logic_status, "logic"))]
+        (prove_status, "prove"), (museum_status, "prove"), (mutation_status, "mutation"))]
+    found.append(logic_status(taken.get("logic"), taken["prove_hash"], taken["stress_hash"]))
     found.append(stress_status(taken.get("stress"), taken["stress_hash"]))
     if taken.get("source_changed"):
         found.append(Status("source", BAD, "it changed while this ran: what was built may not be what was checked"))
