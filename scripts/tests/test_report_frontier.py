@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 import unittest
 from pathlib import Path
 
 from apiary_cli.race import plans, tables
-from apiary_cli.report import page_frontier
+from apiary_cli.report import page_frontier, panels, svg
 
 from .test_report_curves import report, row
 
@@ -44,8 +45,29 @@ class Frontier(unittest.TestCase):
 
     def test_a_page_shows_what_is_drawn(self) -> None:
         page = page_frontier.DRAWING.parent / "room" / "LATENCY.md"
-        self.assertRegex(page_frontier.reference(report(a_race()), page), r"^!\[[^]]+\]\(\.\./frontier\.svg\)$")
+        told = page_frontier.reference(report(a_race()), page)
+        self.assertEqual(re.findall(r'(srcset|src)="([^"]+)"', told), [("srcset", "../frontier-narrow.svg"), ("src", "../frontier.svg")])
         self.assertEqual(page_frontier.reference(report(a_race()[2:3]), page), "")
+
+    def test_the_numbers_of_its_axes_do_not_touch(self) -> None:
+        """Also where a panel spans less than a factor of two: 8.7 and 9.1 us once stood in each other."""
+        for low, high in ((8800, 14_200), (9000, 9500), (21_000, 133_000), (10_000, 900_000)):
+            scale = svg.log_scale([low, high])
+            ticks = svg.log_ticks(scale)
+            with self.subTest(low=low, high=high, ticks=ticks):
+                self.assertGreaterEqual(len(ticks), 3)
+                gaps = [scale.at(b) - scale.at(a) for a, b in zip(ticks, ticks[1:])]
+                self.assertGreaterEqual((panels.WIDE - panels.LEFT - 12) * min(gaps), 34, "pixels; a label has up to 33")
+
+    def test_the_lightest_load_comes_first_and_a_narrow_screen_has_its_own(self) -> None:
+        rates = [row | {"scenario_params": row["scenario_params"].replace("30000", rate)} for rate in ("120000", "80000") for row in a_race()]
+        wide, narrow = (page_frontier.picture(report(rates), across) for across in (3, 1))
+        self.assertLess(wide.index("80,000 posts"), wide.index("120,000 posts"))
+        self.assertIn('viewBox="0 0 600 ', wide)
+        self.assertIn('viewBox="0 0 300 ', narrow)
+        notes = re.findall(r'<text x="46" y="[0-9]+" class="soft">([^<]+)', narrow)
+        self.assertGreater(len(notes), 2, notes)
+        self.assertLess(max(map(len, notes)), 45, "no line leaves the drawing")
 
     def test_one_budget_is_no_frontier(self) -> None:
         for rows in (a_race()[2:3], [row("hive", "latency_vs_load", PLACE, 1, cpu_ns="5", ops="1", lat_p50_ns="5")]):

@@ -19,6 +19,7 @@ from .page_sections import keys
 BUDGET, PRICE = "idle_cpu", "cpu_ns_per_post"
 LATENCIES = ("lat_p50_ns", "lat_p99_ns")
 DRAWING = repo.RESULTS / "frontier.svg"
+NARROW = repo.RESULTS / "frontier-narrow.svg"  # the same for a narrow screen: one panel below the other
 COLUMNS = ["scenario", "scenario_params", "placement", "subject", BUDGET, "rounds", PRICE, *LATENCIES, "limited"]
 
 
@@ -75,24 +76,27 @@ def load(key: comparing.Key) -> str:
     return f"{int(params['rate']):,} posts a second" if "rate" in params else place(key)
 
 
-def picture(report: Report) -> str:
-    """The 99th percentile by price: a panel for each load. Nothing where nothing was measured at several budgets."""
+def picture(report: Report, across: int = panels.ACROSS) -> str:
+    """The 99th percentile by price: a panel for each load, the lightest first. Nothing where nothing was measured at several budgets."""
+    loads = sorted(frontiers(report).items(), key=lambda one: int(tables.params_of(one[0][1]).get("rate", 0)))
     points = [panels.Point(load(key), who, step.of[PRICE].median, step.of[LATENCIES[1]].median,
                            f"{who} at {step.budget} %: {human(step.of[LATENCIES[1]].median)} for {human(step.of[PRICE].median)}")
-              for key, by in frontiers(report).items() for who, steps in by.items() for step in steps if LATENCIES[1] in step.of]
+              for key, by in loads for who, steps in by.items() for step in steps if LATENCIES[1] in step.of]
     note = "99th percentile of the latency of a post, by the processor time that a post costs: left and low is better; medians over rounds"
-    return panels.drawn(points, note, "latency of a post against its price in processor time") if points else ""
+    return panels.drawn(points, note, "latency of a post against its price in processor time", across=across) if points else ""
 
 
 def reference(report: Report, page: Path) -> str:
     """What a page shows the drawing by; nothing where there is none."""
-    shown = os.path.relpath(DRAWING, page.resolve().parent)
-    return f"![the 99th percentile of each runtime by the price of a post]({shown})" if picture(report) else ""
+    wide, narrow = (os.path.relpath(one, page.resolve().parent) for one in (DRAWING, NARROW))
+    return (f'<picture><source media="(max-width: 600px)" srcset="{narrow}"><img\nalt="the 99th percentile of each runtime by the price of a post"'
+            f'\nsrc="{wide}"></picture>') if picture(report) else ""
 
 
 def draw(report: Report) -> None:
-    if told := picture(report):
-        repo.write_text(DRAWING, told)
+    for file, across in ((DRAWING, panels.ACROSS), (NARROW, 1)):
+        if told := picture(report, across):
+            repo.write_text(file, told)
 
 
 def frontier(report: Report) -> str:

@@ -4,12 +4,14 @@ both axes logarithmic; one file for light and dark."""
 from __future__ import annotations
 
 import math
+import textwrap
 from dataclasses import dataclass
 from typing import Iterable, Sequence
 
 from . import svg
 
 WIDE, HIGH, LEFT, ABOVE, BELOW, ACROSS = 300, 190, 46, 30, 34, 3
+LETTER = 6  # pixels of one in the note
 # Of a scenario in all panels, on light and on dark; after the last the first comes again, dashed.
 COLOURS = (("#2c6fbb", "#6aa9ee"), ("#b3561e", "#e08a4f"), ("#2c7a4b", "#58b883"), ("#8a4fb0", "#bd8ee0"), ("#a8842c", "#d6b455"),
            ("#b03a5b", "#e8809c"))
@@ -61,14 +63,20 @@ def axis(xs: Sequence[float], given: Sequence[float]) -> tuple[svg.LogScale, lis
     return scale, [(x, svg.tick_label(x)) for x in svg.log_ticks(scale)]
 
 
+def upwards(ys: Sequence[float]) -> tuple[svg.LogScale, list[float]]:
+    """Whole decades; what lies within one and a half has a scale of its own, or it would be a flat line."""
+    if max(ys) < 30 * min(ys):
+        scale = svg.log_scale(ys)
+        return scale, svg.log_ticks(scale)
+    heights = decades(min(ys), max(ys))
+    return svg.LogScale(heights[0], heights[-1]), heights
+
+
 def panel(title: str, curves: dict[str, list[Point]], former: dict[str, list[Point]], ticks: Sequence[float], names: list[str], x0: float, y0: float,
           high: float) -> str:
     every = [p for curve in (*curves.values(), *former.values()) for p in curve]
-    heights = decades(min(p.y for p in every), max(p.y for p in every))
-    if len(heights) == 1:
-        heights.append(10 * heights[0])
+    up, heights = upwards([p.y for p in every])
     along, below = axis([p.x for p in every], ticks)
-    up = svg.LogScale(heights[0], heights[-1])
     width, height = WIDE - LEFT - 12, high - ABOVE - BELOW - 14 * ((len(curves) + 1) // 2 - 1)
 
     def at(x: float, y: float) -> tuple[float, float]:
@@ -84,7 +92,7 @@ def panel(title: str, curves: dict[str, list[Point]], former: dict[str, list[Poi
         out += svg.tag("line", x1=x0 + LEFT, x2=x0 + LEFT + width, y1=f"{y:.1f}", y2=f"{y:.1f}", **{"class": "rule"})
         out += svg.tag("text", svg.tick_label(ns), x=x0 + LEFT - 5, y=f"{y + 4:.1f}", **{"class": "soft", "text-anchor": "end"})
     for value, words in below:
-        x, y = at(value, heights[0])
+        x, y = at(value, up.low)
         out += svg.tag("text", words, x=f"{x:.1f}", y=f"{y + 14:.1f}", **{"class": "soft", "text-anchor": "middle"})
     for k, (name, curve) in enumerate(curves.items()):
         colour, kind = look(name, names)
@@ -100,15 +108,19 @@ def panel(title: str, curves: dict[str, list[Point]], former: dict[str, list[Poi
     return out
 
 
-def drawn(points: Sequence[Point], note: str, label: str, ticks: Sequence[float] = (), before: Iterable[Point] = ()) -> str:
-    """`note` stands below, `label` is for readers that do not see it. `before` is dotted. Lines go through their points as they come."""
+def drawn(points: Sequence[Point], note: str, label: str, ticks: Sequence[float] = (), before: Iterable[Point] = (), across: int = ACROSS) -> str:
+    """`note` stands below, `label` is for readers that do not see it. `before` is dotted. Lines go through their points as they come.
+    `across`: so many panels beside each other at most."""
     curves, former = curves_of(points), curves_of(before)
     names = sorted({p.line for p in points})
-    rows = math.ceil(len(curves) / ACROSS)
+    rows = math.ceil(len(curves) / across)
     high = HIGH + 14 * max(0, (max(map(len, curves.values())) + 1) // 2 - 2)
     body = svg.tag("style", STYLE)
     for k, (title, found) in enumerate(curves.items()):
-        body += panel(title, found, former.get(title, {}), ticks, names, k % ACROSS * WIDE, k // ACROSS * high, high)
-    width, height = WIDE * min(ACROSS, len(curves)), rows * high + 24
-    body += svg.tag("text", svg.escape(note), x=LEFT, y=rows * high + 14, **{"class": "soft"})
+        body += panel(title, found, former.get(title, {}), ticks, names, k % across * WIDE, k // across * high, high)
+    width = WIDE * min(across, len(curves))
+    lines = textwrap.wrap(note, (width - LEFT) // LETTER)
+    height = rows * high + 10 + 14 * len(lines)
+    for k, words in enumerate(lines):
+        body += svg.tag("text", svg.escape(words), x=LEFT, y=rows * high + 14 * (k + 1), **{"class": "soft"})
     return svg.tag("svg", body, xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {width} {height}", role="img", **{"aria-label": label}) + "\n"

@@ -59,13 +59,22 @@ def log_scale(values: Sequence[float], pad: float = 0.06, least: float = 1.5) ->
 
 
 def log_ticks(scale: LogScale, most: int = 5) -> list[float]:
-    """1-2-5 steps inside the scale, thinned to at most `most`; finer where the scale is short."""
+    """Round values inside the scale, about `most`, so far apart that their labels do not touch; finer where the scale is short."""
     decades = range(math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high)) + 1)
-    for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), tuple(i / 10 for i in range(10, 100))):
+    for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.2, 1.5, 2, 3, 4, 5, 6, 7, 8, 9), tuple(i / 10 for i in range(10, 100))):
         inside = list(filter(scale.shows, (step * 10.0**decade for decade in decades for step in steps)))
-        if len(inside) >= 3:
-            return thin(inside, most)
+        if len(inside) >= 3 and len(kept := apart(scale, thin(inside, most), 1 / (most + 2))) >= 3:
+            return kept
     return inside or [scale.low, scale.high]
+
+
+def apart(scale: LogScale, ticks: Iterable[float], least: float) -> list[float]:
+    """Without those that are nearer than `least`, a share of the scale, to the last one kept."""
+    kept: list[float] = []
+    for tick in ticks:
+        if not kept or scale.at(tick) - scale.at(kept[-1]) >= least:
+            kept.append(tick)
+    return kept
 
 
 def thin(ticks: list[float], most: int) -> list[float]:

@@ -37,7 +37,7 @@ results/index.html, has the six schedulers and the tracks; proofs.html, curves.h
 history.html stand beside it.
 
 writes:  DIR/report.html and DIR/summary.md; or FILE, DIR and results/proofs/ as above, and for a race DIR/matrix*.svg
-         and, where latency has several prices, results/frontier.svg;
+         and, where latency has several prices, results/frontier.svg and results/frontier-narrow.svg;
          or FILE and results/six.svg; or the site, results/*.html
 takes:   a few seconds; to compress the histograms of a race of latencies, a minute"""
 
