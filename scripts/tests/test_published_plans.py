@@ -13,7 +13,8 @@ from apiary_cli.verbs import publish
 FLOORED = ("steal_pressure", "timer_lateness", "post_latency", "fib", "uts")  # what `machine` has in the track of posts
 CALIBRATION_RUNS = 30  # of a point with a slow-down; of the published races 20 to 60
 AUDIT_S = 1.2  # of a subject at a scenario and a placement
-BESIDE = {"beside": 30, "today": 30}  # issue 50's minutes
+BESIDE = {"beside": 30, "served_beside": 30, "today": 30}  # minutes that a plan may take, beside the publication's 150
+PAGES = {"beside": "hive/BESIDE.md", "served_beside": "hive/SERVED_BESIDE.md"}  # of such a plan: where its race is spliced by hand
 
 
 def seconds(plan: plans.Plan) -> dict[str, float]:
@@ -59,6 +60,19 @@ class Published(unittest.TestCase):
             for page in step.pages() if step.kind == publish.TRACK else ():
                 with self.subTest(page):
                     splice.between((six.ROOMS / page).read_text(), "race", "", page)
+
+    def test_so_have_the_plans_beside_it_and_each_page_one_plan(self) -> None:
+        """A second race would take the place of the first; and the page names the commands that are typed then."""
+        shown = [page for step in publish.STEPS if step.kind == publish.TRACK for page in step.pages()]
+        for name, page in PAGES.items():
+            with self.subTest(page):
+                self.assertNotIn(page, shown)
+                text = (six.ROOMS / page).read_text()
+                splice.between(text, "race", "", page)
+                words = " ".join(text.split())
+                self.assertIn(f"`scripts/apiary race --plan {plans.plan(name).name} --no-sidecars`", words)
+                self.assertIn(f"`scripts/apiary report STAMP --splice impl/apiary/schedulers/{page}`", words)
+                self.assertIn(f"({page.split('/')[1]})", (six.ROOMS / "hive/README.md").read_text())
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ LEAST_MARKS = 5  # of a line in the history: two points are none
 TRACKS = {  # by plan; in this order
     "publish": "Posts, switches and latencies", "forkjoin": "Fork and join", "channels": "Coroutines and channels",
     "messages": "Processes and messages", "graphs": "Graphs of tasks", "metg": "Graphs: the smallest useful task", "widths": "Graphs: widths",
-    "loops": "Loops", "servers": "Servers", "timers": "Timers", "frontier": "Latency and what it costs", "scaling": "From 1 to 16 processors",
+    "loops": "Loops", "servers": "Servers", "timers": "Timers", "frontier": "Latency and what it costs",
+    "beside": "Posts beside work that computes", "served_beside": "A server beside work that computes", "scaling": "From 1 to 16 processors",
     "switches": "Switches", "wide": "Everything", "quick": "A quick race", "gate": "Against the former commit",
 }
 SWEEPS = {"tune.csv": "settings tried", "ablation.csv": "rules switched off", "qualify.csv": "the method against itself"}
