@@ -235,29 +235,34 @@ struct reduce_against_thief : scopes<Sync, 3, 1, 2> {
 APIARY_CHECK(reduce_against_thief);
 
 template <class Sync>
-struct loop_body_throws : scopes<Sync, 2, 1, 1> {
-    static constexpr const char* what = "the body of a loop without options throws at one of two indices, beside a thief";
-    static constexpr std::array must_reach{"scope.stolen", "loop.second_never_began"};
+struct loop_body_throws : scopes<Sync, 3, 1, 1> {
+    static constexpr const char* what =
+        "the body of a loop without options throws at the first of three indices: a thief that has the others ends early";
+    static constexpr std::array must_reach{"scope.stolen", "loop.thief_began_nothing", "loop.thief_ended_early"};
     void thread(unsigned i) {
         if (i == 1) return this->thief_looks();
-        std::array bodies{this->job(0), this->job(1)};
-        bool caught = false, second_began = false;  // the latter a plain variable: published by the end of the job
+        std::array bodies{this->job(0), this->job(1), this->job(2)};
+        bool caught = false;
+        std::array began{false, false, false};  // plain variables: the end of the job publishes them
         try {
-            (void)parallel_for(this->w(0), 0U, 2U,
-                               [&](auto& v, unsigned n) {
-                                   bodies[n](v);
-                                   if (n == 1) second_began = true;
-                                   if (n == 0) throw std::runtime_error("body");
-                               });
+            (void)parallel_for(this->w(0), 0U, 3U, [&](auto& v, unsigned n) {
+                Sync::law(n == 0 || v.index() == 1, "the worker whose body had thrown began another chunk of the loop");
+                bodies[n](v);
+                began[n] = true;
+                if (n == 0) throw std::runtime_error("body");
+            });
         } catch (const std::runtime_error&) {
             caught = true;
         }
         Sync::law(caught, "the exception of a body got lost");
-        this->seen(0);
-        if (!second_began) {
-            Sync::reach("loop.second_never_began");
-            this->ledger.took(0, 1);
-        }
+        Sync::law(began[1] || !began[2], "a part of a loop went on after the chunk that ended it");
+        if (!began[1]) Sync::reach("loop.thief_began_nothing");
+        if (began[1] && !began[2]) Sync::reach("loop.thief_ended_early");
+        for (std::size_t id = 0; id != 3; ++id)
+            if (began[id])
+                this->seen(id);
+            else
+                this->ledger.took(0, id);
         Sync::law(this->w(0).jobs().empty(), "an exception left a job in the list");
     }
 };
