@@ -234,30 +234,31 @@ struct reduce_against_thief : scopes<Sync, 3, 1, 2> {
 };
 APIARY_CHECK(reduce_against_thief);
 
+// The first of three indices throws, beside a thief that takes the others. Where the thief has divided them, the worker of
+// the thrower is the one that helps it.
 template <class Sync>
-struct loop_body_throws : scopes<Sync, 3, 1, 1> {
-    static constexpr const char* what =
-        "the body of a loop without options throws at the first of three indices: a thief that has the others ends early";
-    static constexpr std::array must_reach{"scope.stolen", "loop.thief_began_nothing", "loop.thief_ended_early"};
-    void thread(unsigned i) {
-        if (i == 1) return this->thief_looks();
+struct throwing_loop : scopes<Sync, 3, 1, 1> {
+    static constexpr std::array must_reach{"scope.stolen", "fork_context.leapt", "loop.thief_began_nothing",
+                                           "loop.thief_ended_early", "loop.thief_ran_all"};
+
+    void loop_throws(auto&&... options) {
         std::array bodies{this->job(0), this->job(1), this->job(2)};
         bool caught = false;
-        std::array began{false, false, false};  // plain variables: the end of the job publishes them
+        std::array began{false, false, false};  // plain: the end of its job publishes each
+        const auto body = [&](auto& v, unsigned n) {
+            Sync::law(n == 0 || v.index() == 1, "the worker whose body had thrown began another chunk of the loop");
+            began[n] = true;
+            bodies[n](v);
+            if (n == 0) throw std::runtime_error("body");
+        };
         try {
-            (void)parallel_for(this->w(0), 0U, 3U, [&](auto& v, unsigned n) {
-                Sync::law(n == 0 || v.index() == 1, "the worker whose body had thrown began another chunk of the loop");
-                bodies[n](v);
-                began[n] = true;
-                if (n == 0) throw std::runtime_error("body");
-            });
+            (void)parallel_for(this->w(0), 0U, 3U, body, options...);
         } catch (const std::runtime_error&) {
             caught = true;
         }
         Sync::law(caught, "the exception of a body got lost");
         Sync::law(began[1] || !began[2], "a part of a loop went on after the chunk that ended it");
-        if (!began[1]) Sync::reach("loop.thief_began_nothing");
-        if (began[1] && !began[2]) Sync::reach("loop.thief_ended_early");
+        Sync::reach(began[2] ? "loop.thief_ran_all" : began[1] ? "loop.thief_ended_early" : "loop.thief_began_nothing");
         for (std::size_t id = 0; id != 3; ++id)
             if (began[id])
                 this->seen(id);
@@ -266,45 +267,23 @@ struct loop_body_throws : scopes<Sync, 3, 1, 1> {
         Sync::law(this->w(0).jobs().empty(), "an exception left a job in the list");
     }
 };
-APIARY_CHECK(loop_body_throws);
 
-// Where the thief has divided the half that it took, the worker of the thrower is the one that helps it.
 template <class Sync>
-struct loop_ends_with_an_exception : scopes<Sync, 3, 1, 1> {
-    static constexpr const char* what =
-        "the first of three indices throws, beside a thief that has the others: the thrower's worker begins none";
-    static constexpr std::array must_reach{"scope.stolen", "fork_context.leapt", "loop.another_began",
-                                           "loop.another_never_began"};
+struct loop_body_throws : throwing_loop<Sync> {
+    static constexpr const char* what = "the body of a loop without options throws: a thief ends early";
     void thread(unsigned i) {
         if (i == 1) return this->thief_looks();
-        std::array bodies{this->job(0), this->job(1), this->job(2)};
-        bool caught = false, knows = false;  // the latter is this worker's own
-        std::array<bool, 3> began{};         // plain: each is published by the end of its job
-        try {
-            (void)parallel_for(this->w(0), 0U, 3U,
-                               [&](auto& v, unsigned n) {
-                                   Sync::law(v.index() != 0 || !knows, "a chunk began behind an exception");
-                                   began[n] = true;
-                                   bodies[n](v);
-                                   if (n != 0) return;
-                                   knows = true;
-                                   throw std::runtime_error("body");
-                               },
-                               {.grain = 1});
-        } catch (const std::runtime_error&) {
-            caught = true;
-        }
-        Sync::law(caught, "the exception of a body got lost");
-        for (std::size_t id = 0; id != 3; ++id) {
-            if (began[id]) {
-                this->seen(id);
-                if (id != 0) Sync::reach("loop.another_began");
-            } else {
-                Sync::reach("loop.another_never_began");
-                this->ledger.took(0, id);
-            }
-        }
-        Sync::law(this->w(0).jobs().empty(), "an exception left a job in the list");
+        this->loop_throws();
+    }
+};
+APIARY_CHECK(loop_body_throws);
+
+template <class Sync>
+struct loop_ends_with_an_exception : throwing_loop<Sync> {
+    static constexpr const char* what = "the body of a loop with options throws: a thief ends early";
+    void thread(unsigned i) {
+        if (i == 1) return this->thief_looks();
+        this->loop_throws(loop_options{.grain = 1});
     }
 };
 APIARY_CHECK(loop_ends_with_an_exception);
