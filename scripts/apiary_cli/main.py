@@ -49,14 +49,21 @@ class Parser(argparse.ArgumentParser):
         options = sorted({name for action in self._actions for name in action.option_strings if name.startswith("--")})
         meaning = f"what they mean: {self.prog} --help"
         if message.startswith("the following arguments are required"):
-            needed = [str(action.metavar or action.dest) for action in self._actions if not action.option_strings]
-            raise Fault(f"{self.prog}: {message}", "", f"{' '.join([self.prog, *needed])}\n{meaning}", USAGE)
+            raise Fault(*self.lacking(message), USAGE)
         if value := re.fullmatch(r"argument (-\S+): '(.*)' is not (.*)", message, re.DOTALL):
             raise Fault(f"{value[1]} {value[2]}", f"it is not {value[3]}", f"{self.prog} --help", USAGE)
         given = re.fullmatch(r"unrecognized arguments: (--[\w-]+).*", message, re.DOTALL)
         near = difflib.get_close_matches(given[1], options, n=1, cutoff=0.6) if given else []
         raise Fault(f"{self.prog}: {message}", f"did you mean {near[0]}?" if near else "",
                     f"the options that exist:\n{columns(options)}\n{meaning}", USAGE)
+
+    def lacking(self, message: str) -> tuple[str, str, str]:
+        """Seen, cause and remedy. argparse counts a word that may be missing among the required ones."""
+        words = {str(action.metavar or action.dest): action.nargs for action in self._actions if not action.option_strings}
+        needed = [word for word, nargs in words.items() if nargs not in ("*", "?")]
+        said, _, named = message.partition(": ")
+        named = ", ".join(word for word in named.split(", ") if word not in words or word in needed)
+        return f"{self.prog}: {said}: {named}", "", f"{' '.join([self.prog, *needed])}\nwhat they mean: {self.prog} --help"
 
 
 def verb_module(name: str):

@@ -44,6 +44,12 @@ class Arbitrate(TreeCase):
             done = apiary(self.root, "arbitrate", str(self.root / "report.txt"), *words)
             self.assertEqual((done.returncode, "a race: here" in done.stdout), (1, True), done.stderr)
 
+    def test_without_a_report_the_one_word_that_is_lacking_is_named(self) -> None:
+        done = apiary(self.root, "arbitrate", "--program", str(self.program))
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn("the following arguments are required: REPORT\n", done.stderr)
+        self.assertIn("scripts/apiary arbitrate REPORT\n", done.stderr)
+
     def test_a_text_without_a_report_and_a_program_that_crashes(self) -> None:
         code, _, err = self.asked("nothing")
         self.assertEqual(code, 2)
