@@ -171,6 +171,13 @@ struct rw_traits : cds::container::rwqueue::traits {
     using allocator = std::allocator<int>;
 };
 using rw_queue = cds::container::RWQueue<int, rw_traits>;
+struct no_lock {
+    void lock() {}
+    void unlock() {}
+};
+struct lockless_traits : rw_traits {
+    using lock_type = no_lock;
+};
 
 // Two threads, each of which pushes and pops.
 template <class Queue>
@@ -205,7 +212,10 @@ void three_through() {
 APIARY_FAILING_SCENARIO(libcds_vyukov_queue, "empty although it was pushed") { both_push_and_pop<vyukov_queue>(); }
 APIARY_SCENARIO(libcds_vyukov_queue_comes_round, "libcds_vyukov_queue") { three_through<vyukov_queue>(); }
 APIARY_SCENARIO(libcds_weak_ring_buffer, "libcds_ms_queue") { three_through<weak_ring>(); }
-APIARY_SCENARIO(libcds_rw_queue, "libcds_ms_queue") { both_push_and_pop<rw_queue>(); }
+APIARY_SCENARIO(libcds_rw_queue, "libcds_rw_queue_without_its_lock") { both_push_and_pop<rw_queue>(); }
+APIARY_FAILING_SCENARIO(libcds_rw_queue_without_its_lock, "data race") {
+    both_push_and_pop<cds::container::RWQueue<int, lockless_traits>>();
+}
 
 namespace {
 // Nodes come and go; one has a node at a time.

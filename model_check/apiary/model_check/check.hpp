@@ -68,7 +68,8 @@ inline constexpr const char *recheck_prefix = "recheck:", *recheck_kept = "kept"
 // One operation of the source gets another order, in all that was compiled of it: a template's instances, copies inlined.
 struct order_change {
     std::string site;     // "file:line:operation" or "file:line:column:operation"; a failure order ends in ".failure"
-    std::string written;  // the order that it has in the source: two operations of one line may differ by it
+    std::string written;  // the order that it has in the source: two operations of one line may differ by it. Empty:
+                          // any, and the site may be "file:line" alone, as in mutate_site
     std::string to;
 };
 

@@ -84,16 +84,23 @@ bool select(const command& c, std::vector<task>& tasks, std::string& error) {
 
 // Whether a mutation changes an operation that ran (as sites name it, with the order as written) or leaves it as it is.
 // "No check failed" would else be said of the code as it stands.
-bool changes(const std::map<std::string, std::string>& sites, const search_options& o) {
-    if (o.mutate_site.starts_with(recheck_prefix)) return true;
-    for (const auto& [site, written] : sites) {
-        const std::size_t at = site.find(o.mutate_site);  // Relacy takes the end of a path, too
-        const bool named = at != std::string::npos && (at == 0 || site[at - 1] == '/') &&
-                           (site.size() == at + o.mutate_site.size() || site[at + o.mutate_site.size()] == ':');
-        if (named && can_have(operation_of(site), o.mutate_order) && o.mutate_order != written) return true;
+struct mutation {
+    std::string site, order;
+    bool met = false, changes = false;
+
+    void look_at(const std::map<std::string, std::string>& sites) {
+        if (site.starts_with(recheck_prefix)) changes = true;
+        for (const auto& [name, written] : sites) {
+            const std::size_t at = name.find(site);  // Relacy takes the end of a path, too
+            const bool named = without_column(name) == site ||
+                               (at != std::string::npos && (at == 0 || name[at - 1] == '/') &&
+                                (name.size() == at + site.size() || name[at + site.size()] == ':'));
+            if (!named || !can_have(operation_of(name), order)) continue;
+            met = true;
+            changes = changes || order != written;
+        }
     }
-    return false;
-}
+};
 
 }  // namespace
 
@@ -144,15 +151,21 @@ int main(int argc, char** argv) {
     }
     std::vector<judged> all;
     const bool show_traces = c.show_traces || !c.search.replay.empty();
-    bool mutation_met = c.search.mutate_site.empty(), mutation_changes = mutation_met;
+    std::vector<mutation> mutations;
+    if (!c.search.mutate_site.empty()) mutations.push_back({c.search.mutate_site, c.search.mutate_order});
+    for (const order_change& more : c.search.changes) mutations.push_back({more.site, more.to});
+    if (mutations.size() > 1)
+        for (const task& t : tasks)
+            if (t.with == engine::relacy)
+                return nonsense("--mutate several times is the explorer's; beside it --engine explorer");
     reach_of_scenarios reach(c.reach);
     if (!c.reach.empty() && c.reach != reach_of_all && !reach.is_known())
         return nonsense("--reach: this program holds no operation of code as it is in a file whose name contains '" + c.reach +
                         "'; \"sites\" of a --json verdict lists those that ran");
     const bool good = run_all(tasks, c.search, c.timeout_seconds, [&](const judged& j) {
         if (!c.reach.empty()) (void)reach.add(*j.ran.check, j.found);
-        mutation_met = mutation_met || j.found.mutation_met != 0;
-        mutation_changes = mutation_changes || changes(j.found.sites, c.search);
+        for (mutation& m : mutations) m.look_at(j.found.sites);
+        if (j.found.mutation_met != 0) mutations.front().met = true;
         if (c.json_file == "-")
             std::cout << verdict_json(j, c.reach) << std::endl;
         else
@@ -163,14 +176,15 @@ int main(int argc, char** argv) {
     if (!c.reach.empty() && c.json_file != "-") std::cout << reach.text() << std::flush;
     if (page.is_open()) page << html_page(all, argv[0]) << std::flush;
     // A typo must not look like a kill, nor like a survivor.
-    if (!mutation_met)
-        return nonsense(
-            "nothing was weakened: no operation at " + c.search.mutate_site + " ran that can be '" +
-            c.search.mutate_order +
-            "' (a load: relaxed, acquire, seq_cst; a store: relaxed, release, seq_cst; a fence: also dropped); "
-            "\"sites\" of a --json verdict lists those that ran");
-    if (!mutation_changes)
-        return nonsense("nothing was weakened: '" + c.search.mutate_order + "' leaves the operation at " +
-                        c.search.mutate_site + " as it is written; \"sites\" of a --json verdict has the orders");
+    for (const mutation& m : mutations) {
+        if (!m.met)
+            return nonsense(
+                "nothing was weakened: no operation at " + m.site + " ran that can be '" + m.order +
+                "' (a load: relaxed, acquire, seq_cst; a store: relaxed, release, seq_cst; a fence: also dropped); "
+                "\"sites\" of a --json verdict lists those that ran");
+        if (!m.changes)
+            return nonsense("nothing was weakened: '" + m.order + "' leaves the operation at " + m.site +
+                            " as it is written; \"sites\" of a --json verdict has the orders");
+    }
     return good ? 0 : 1;
 }

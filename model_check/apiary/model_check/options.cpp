@@ -89,11 +89,19 @@ void mutation(const std::string& text, search_options& o) {
     const std::size_t equals = text.rfind('=');
     const bool whole = equals != std::string::npos;
     const bool recheck = text.starts_with(recheck_prefix);
-    o.mutate_site = text.substr(0, equals);
-    o.mutate_order = whole ? text.substr(equals + 1) : recheck ? recheck_left_out : "";
-    const bool good = recheck ? o.mutate_order == recheck_left_out && o.mutate_site != recheck_prefix
-                              : !o.mutate_site.empty() && is_order(o.mutate_order);
+    const std::string site = text.substr(0, equals);
+    const std::string order = whole ? text.substr(equals + 1) : recheck ? recheck_left_out : "";
+    const bool good =
+        recheck ? order == recheck_left_out && site != recheck_prefix : !site.empty() && is_order(order);
     if (!good) throw no_value("--mutate", text, std::string("SITE=ORDER, with ORDER one of ") + orders_text);
+    if (o.mutate_site.empty()) {
+        o.mutate_site = site;
+        o.mutate_order = order;
+        return;
+    }
+    if (recheck || o.mutate_site.starts_with(recheck_prefix))
+        throw CLI::ValidationError("'" + text + "': a recheck is left out alone; give --mutate once");
+    o.changes.push_back({site, "", order});
 }
 
 }  // namespace
@@ -182,7 +190,7 @@ command parse(int argc, const char* const* argv) {
     number("--jobs", o.jobs, 1U, 10'000U, "simulations at a time; default 1");
     read("--mutate", mutation, o,
          "SITE=ORDER: weakens one operation: SITE is FILE:LINE[:COLUMN[:OPERATION]]; ORDER also dropped. recheck:NAME "
-         "leaves one source out of a sleeper's last look");
+         "leaves one source out of a sleeper's last look. Given several times (explorer): all of them at once");
     app.add_option("--mutate-all", c.mutate_all,
                    "FILE: weakens every operation of FILE (a part of its name) by each legal step, one at a time, and "
                    "runs the checks that execute it; a table; red when one survives. Then which orders are needed, "

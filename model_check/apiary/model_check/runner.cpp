@@ -229,7 +229,10 @@ judged judge(const task& t, verdict v, const search_options& o) {
         if (t.with == engine::explorer && o.bounds != choice_bounds{})
             j.replay_line += " --bounds " + bounds_text(o.bounds);
         if (o.plain_races_relaxed) j.replay_line += " --plain-races=as-relaxed";
-        if (!o.mutate_site.empty()) j.replay_line += " --mutate " + o.mutate_site + "=" + o.mutate_order;
+        if (!o.mutate_site.empty()) {
+            j.replay_line += " --mutate " + o.mutate_site + "=" + o.mutate_order;
+            for (const order_change& c : o.changes) j.replay_line += " --mutate " + c.site + "=" + c.to;
+        }
     }
     if (t.with == engine::relacy) j.differs = t.check->relacy_differs;
     if (t.check->kind == check_kind::exhibit && !must_see(t)) j.differs = t.check->passes_because;

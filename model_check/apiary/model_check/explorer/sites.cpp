@@ -43,18 +43,21 @@ std::uint32_t site_table::intern(const std::source_location& at, const char* ope
     site_info info{at, operation, failure, order, order, false, false, {}};
     info.name = std::string(place_of(file)) + ":" + std::to_string(at.line()) + ":" + std::to_string(at.column()) +
                 ":" + operation + (failure ? ".failure" : "");
-    // A name may leave out the operation, or column and operation; a failure order has to be named in full.
-    const bool named =
-        info.name == mutated_ || (!failure && !mutated_.empty() && info.name.rfind(mutated_ + ":", 0) == 0);
-    if (named && order != no_order && can_have(operation_of(info.name), mutated_to_)) {
+    // A name may leave out the column, the operation, or both; a failure order has to name its operation.
+    const std::string_view name = info.name;
+    const std::string short_name = without_column(info.name);
+    const auto is_named = [&](const std::string& site) {
+        return site == name || site == short_name ||
+               (!failure && !site.empty() && name.starts_with(site) && name[site.size()] == ':');
+    };
+    if (order != no_order && is_named(mutated_) && can_have(operation_of(name), mutated_to_)) {
         give_order(info, mutated_to_);
         mutation_seen_ = true;
-    } else if (order != no_order && !changes_.empty()) {
-        const std::string_view name = info.name;
-        const std::string without_column =
-            std::string(name.substr(0, name.rfind(':', name.rfind(':') - 1))) + std::string(name.substr(name.rfind(':')));
+    } else if (order != no_order) {
         for (const order_change& c : changes_)
-            if ((c.site == name || c.site == without_column) && c.written == order_name(order)) give_order(info, c.to);
+            if (c.written.empty() ? is_named(c.site) && can_have(operation_of(name), c.to)
+                                  : (c.site == name || c.site == short_name) && c.written == order_name(order))
+                give_order(info, c.to);
     }
     // One file may come under two pointers, from two translation units; the name decides.
     std::uint32_t id = 0;

@@ -398,6 +398,23 @@ class Searching(unittest.TestCase):
         site = next(s for s in sites if s.endswith("fetch_add"))
         self.assertEqual(verdict("quiet", "--mutate", f"{site}=seq_cst")[1], 0)
 
+    def test_several_mutations_are_made_at_once_and_each_must_be_met(self):
+        sites = verdict("loses_a_count", engine="explorer")[0]["sites"]
+        load, store = (next(s for s in sites if s.endswith(operation)) for operation in ("load", "store"))
+        file, line, _, operation = store.rsplit(":", 3)  # the column may be left out
+        both = ("--mutate", f"{load}=seq_cst", "--mutate", f"{file}:{line}:{operation}=seq_cst")
+        found, code = verdict("loses_a_count", *both, engine="explorer")
+        self.assertEqual((found["verdict"], code), ("fail", 1))
+        done = run("loses_a_count", "--engine", "explorer", *both)
+        self.assertIn(" ".join(both), done.stdout)  # the line that replays it
+        for wrong, said in ((f"{file}:1=relaxed", f"no operation at {file}:1 ran"), (f"{store}=relaxed", "as it is written"),
+                            ("recheck:work", "a recheck is left out alone")):
+            done = run("loses_a_count", "--engine", "explorer", *both[:2], "--mutate", wrong)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(said, done.stderr)
+        done = run("loses_a_count", "--engine", "relacy", *both)
+        self.assertEqual((done.returncode, done.stderr.count("is the explorer's")), (2, 1), done.stderr)
+
     def test_a_mutation_that_changes_nothing_is_no_pass(self):
         for name, end, orders in (("quiet", "fetch_add", ("relaxed", "dropped")), ("loses_a_count", "load", ("relaxed", "release")),
                                   ("loses_a_count", "store", ("acquire", "acq_rel")), ("misses_each_other", "fence", ("relaxed",))):
