@@ -236,7 +236,16 @@ atomic_object& shadow::atomic_at(thread& t, std::uintptr_t address, std::size_t 
         check(t, at(address + i), address + i, mask_of(address + i, in_cell(address + i, bytes - i)), how, place);
     cell& c = at(address);
     for (atomic_object* a = c.atomics; a != nullptr; a = a->next) {
-        if (a->address == address && a->bytes == bytes && a->whole == nullptr) return *a;
+        if (a->address == address && a->bytes == bytes && a->whole == nullptr) {
+            wide_value there = 0;
+            machine::copy(&there, reinterpret_cast<const void*>(address), bytes);
+            if (there != a->stores.order.back().value) [[unlikely]] {
+                vector_clock by_all;  // which thread called the library is not known
+                for (thread* one : the_scheduler.threads) weak_memory::release(one->sees, by_all);
+                the_scheduler.memory.found(t.sees, a->stores, there, by_all);
+            }
+            return *a;
+        }
         if (address < a->address + a->bytes && a->address < address + bytes) {
             say("not supported: atomics of different sizes on the same bytes, %lu at %#lx and %lu at %#lx\n", a->bytes,
                 a->address, bytes, address);

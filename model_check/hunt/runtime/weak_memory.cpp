@@ -70,6 +70,11 @@ wide_value weak_memory::change(view& v, location& l, std::size_t which, wide_val
     return old;
 }
 
+void weak_memory::found(view& v, location& l, wide_value value, const vector_clock& by_all) {
+    put(v, l, l.order.size(), value, __ATOMIC_RELAXED, true);
+    l.order.back().released.join(by_all);
+}
+
 void weak_memory::fence(view& v, int order) {
     if (acquires(order)) v.happened.join(v.to_acquire);
     if (order == __ATOMIC_SEQ_CST) {

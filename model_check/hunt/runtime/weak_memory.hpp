@@ -68,6 +68,9 @@ public:
     void write(view& v, location& l, std::size_t place, wide_value value, int order);
     // Reads `which` with the one order and writes with the other just after it. The place must not be tied.
     wide_value change(view& v, location& l, std::size_t which, wide_value value, int order);
+    // The newest store is not what stands in memory: code that is not instrumented has written there, by a
+    // read-modify-write as far as is known. `by_all`: what every thread knew then.
+    void found(view& v, location& l, wide_value value, const vector_clock& by_all);
     void fence(view& v, int order);
     // membarrier: every thread has a seq_cst fence where it stands. A light fence, its partner, is then nothing at all.
     template <class Views>
