@@ -8,7 +8,7 @@ namespace apiary::hunt {
 
 call_tree the_calls;
 
-void call_tree::begin() { all_ = static_cast<entry*>(machine::map(most * sizeof(entry))); }
+void call_tree::begin() { all_ = static_cast<entry*>(machine::map(most * sizeof(entry), machine::of_calls)); }
 
 void call_tree::tell(placed p) const {
     say("      at %#lx\n", p.place());

@@ -1,11 +1,12 @@
 // driver: before the program's first line, a process that starts a child for each run, and writes down what became of
-// it.
+// it. A child whose run passed begins the next one itself where it can (restart.hpp).
 //
 // A run that failed is done again with fewer decisions (decisions.hpp) as long as it fails like the first; the least is
 // what is told. Its decisions are part of its seed's length: "6086/pa,1.13s2".
 //
 // Asked for by the environment variable APIARY_HUNT, words "name=value" between semicolons (`asked` below), which
 // `scripts/apiary hunt` sets. Without it the program runs once, by the quiet schedule, as it would by itself.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,6 +21,7 @@
 #include "leaks.hpp"
 #include "machine.hpp"
 #include "mutant.hpp"
+#include "restart.hpp"
 #include "scheduler.hpp"
 #include "shadow.hpp"
 #include "thread_calls.hpp"
@@ -37,7 +39,7 @@ struct asked {
     double seconds = 10;
     std::uint64_t runs = ~std::uint64_t{0}, first = 1, step = 1, length = 0, steps = 0, quiet = 0;
     unsigned limit = 60;      // seconds of the machine's, for one run
-    bool replay = false, least = true, reach = false, leaks = false;
+    bool replay = false, least = true, reach = false, leaks = false, restarts = true;
     // The program itself runs the seed, with no child, and calls apiary_hunt_stops_here at this step.
     std::uint64_t stop = 0;
     bool has_list = false;
@@ -79,6 +81,7 @@ asked read_words(const char* text) {
         if (is("replay")) a.replay = number() != 0;
         if (is("reach")) a.reach = number() != 0;
         if (is("leaks")) a.leaks = number() != 0;
+        if (is("restarts")) a.restarts = number() != 0;
         if (is("least")) a.least = number() != 0;
         if (is("stop")) a.stop = number();
         if (is("mutant")) {
@@ -135,10 +138,30 @@ struct failure {
     }
 };
 
+// How far a hunt has come; a child that goes on writes it, too.
+struct progress {
+    double begin;
+    std::uint64_t seed, length, runs, cuts, steps, stale, accesses, hash, children;
+    void took_place(const outcome& o) {
+        ++runs;
+        steps += report->steps;
+        stale += report->stale_reads;
+        accesses += report->plain_accesses;
+        hash = (hash ^ report->hash) * 0x100000001b3;
+        if (o.cut()) ++cuts;
+        if (!o.failed() && !o.cut()) length = length != 0 ? (length * 7 + report->steps) / 8 : report->steps;
+    }
+};
+
 class driver {
 public:
     explicit driver(const asked& a)
-        : asked_(a), out_(std::fopen(a.out, "a")), output_(memfd_create("output", MFD_CLOEXEC)) {
+        : asked_(a),
+          out_(std::fopen(a.out, "a")),
+          output_(memfd_create("output", MFD_CLOEXEC)),
+          done_(static_cast<progress*>(
+              mmap(nullptr, sizeof *done_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+        if (done_ == MAP_FAILED) machine::end(3);
         if (out_ != nullptr) return;
         std::fprintf(stderr, "apiary hunt: %s cannot be written\n", a.out);
         _exit(3);
@@ -146,22 +169,25 @@ public:
 
     // Returns in the child alone.
     void hunts() {
-        const double begin = seconds_now();
-        std::uint64_t length = asked_.length, runs = 0, cuts = 0, steps = 0, stale = 0, accesses = 0;
-        bool failed = false;
-        for (std::uint64_t seed = asked_.first; !failed && runs < asked_.runs; seed += asked_.step) {
+        progress& done = *done_;
+        done.begin = seconds_now();
+        done.length = asked_.length;
+        bool failed = false, goes_on = asked_.restarts && !asked_.replay && !asked_.has_list;
+        unsigned in_vain = 0;
+        for (done.seed = asked_.first; !failed && done.runs < asked_.runs; done.seed += asked_.step) {
             outcome o;
-            if (child(seed, length, asked_.strategy, o, asked_.has_list ? &asked_.list : nullptr)) return;
-            ++runs;
-            steps += report->steps;
-            stale += report->stale_reads;
-            accesses += report->plain_accesses;
-            if (o.cut()) ++cuts;
+            const std::uint64_t before = done.runs;
+            ++done.children;
+            if (child(done.seed, done.length, asked_.strategy, o, asked_.has_list ? &asked_.list : nullptr, false, goes_on))
+                return;
+            if (done.runs == before && ++in_vain == 3) goes_on = false;
+            const std::uint64_t seed = done.seed, length = done.length;
+            done.took_place(o);
             if (o.failed() || asked_.replay) {
                 failed = o.failed();
                 failure& f = *make_own<failure>();
                 f.what = o;
-                f.seed = seed, f.length = length, f.run = runs, f.seconds = seconds_now() - begin;
+                f.seed = seed, f.length = length, f.run = done.runs, f.seconds = seconds_now() - done.begin;
                 keep(f);
                 decision_list least = asked_.list;
                 bool has_list = asked_.has_list;
@@ -171,26 +197,41 @@ public:
                 }
                 tell(f, has_list ? &least : nullptr);
             }
-            if (!o.failed() && !o.cut()) length = length != 0 ? (length * 7 + report->steps) / 8 : report->steps;
-            if (asked_.replay || seconds_now() - begin > asked_.seconds) break;
+            if (asked_.replay || is_over()) break;
         }
         if (asked_.reach) tell_reach();
-        std::fprintf(out_, "summary\t%lu\t%.3f\t%lu\t%lu\t%lu\t%d\t%lu\n", runs, seconds_now() - begin, steps, stale,
-                     cuts, failed ? 1 : 0, accesses);
+        std::fprintf(out_, "summary\t%lu\t%.3f\t%lu\t%lu\t%lu\t%d\t%lu\t%016lx\t%lu\n", done.runs,
+                     seconds_now() - done.begin, done.steps, done.stale, done.cuts, failed ? 1 : 0, done.accesses, done.hash,
+                     done.children);
         std::fclose(out_);
         _exit(failed ? 1 : 0);
     }
 
+    // In a child whose program has ended, after all else. Does not return where the next run begins.
+    void run_ends(int status) {
+        if (status != 0 || done_->runs + 1 >= asked_.runs || is_over() || !the_restart.can_go_back()) return;
+        done_->took_place({});
+        done_->seed += asked_.step;
+        run_comes();
+        the_restart.goes_back();
+    }
+
 private:
-    // True in the child.
-    bool child(std::uint64_t seed, std::uint64_t length, const wanted& w, outcome& o,
-               const decision_list* list = nullptr, bool notes = false) {
-        if (!asked_.replay) {
+    bool is_over() const { return seconds_now() - done_->begin > asked_.seconds; }
+
+    void run_comes() {
+        if (!asked_.replay && machine::call(SYS_lseek, output_, 0, SEEK_END) != 0) {
             (void)!ftruncate(output_, 0);
             machine::call(SYS_lseek, output_, 0, SEEK_SET);
         }
-        machine::fill(report, 0, sizeof *report);
+        forget_report();
         ++the_reach.all().run;
+    }
+
+    // True in the child. `goes_on`: it may begin the next runs itself.
+    bool child(std::uint64_t seed, std::uint64_t length, const wanted& w, outcome& o,
+               const decision_list* list = nullptr, bool notes = false, bool goes_on = false) {
+        run_comes();
         std::fflush(out_);
         const long id = machine::call(SYS_fork);
         if (id < 0) {
@@ -204,8 +245,10 @@ private:
                 dup2(output_, 1);
                 dup2(output_, 2);
             }
-            alarm(asked_.limit);
             unsetenv("APIARY_HUNT");  // what the program executes is no hunt of its own
+            unsetenv("LD_BIND_NOW");
+            if (goes_on && the_restart.keep()) seed = done_->seed, length = done_->length;
+            alarm(asked_.limit);
             if (asked_.steps != 0) the_scheduler.most_steps = asked_.steps;
             if (asked_.quiet != 0) the_scheduler.most_quiet = asked_.quiet;
             if (notes) the_scheduler.taken.note_in(log_);
@@ -407,9 +450,12 @@ private:
     asked asked_;
     std::FILE* out_;
     int output_;
+    progress* done_;
     decision_log* log_ = nullptr;
     char list_text_[8'100] = "";
 };
+
+driver* the_driver = nullptr;  // in a hunt
 
 // So that addresses are the same in each process: nothing is put at random, and the stack begins at the same place
 // whatever the environment and the arguments are, since what lies before it is filled up. Where a container does not
@@ -422,20 +468,22 @@ void same_addresses(int argc, char** argv, char** environment) {
     std::size_t used = static_cast<std::size_t>(argc), length = 0, count = 0;
     for (int i = 0; i < argc; ++i) length += std::strlen(argv[i]) + 1;
     for (; environment[count] != nullptr; ++count) length += std::strlen(environment[count]) + 1;
-    static char again[] = "APIARY_HUNT_AGAIN=1", nothing[] = "";
-    used += count + 2;
-    length += sizeof again;
+    // Each run would find the same functions again, the first time that each is called.
+    static char again[] = "APIARY_HUNT_AGAIN=1", at_once[] = "LD_BIND_NOW=1", nothing[] = "";
+    used += count + 3;
+    length += sizeof again + sizeof at_once;
     const std::size_t fill = (used / entries + 1) * entries - used;
     length += fill;
     const std::size_t rest = (length / bytes + 1) * bytes - length;  // with its null
     char* const filler = static_cast<char*>(std::malloc(rest));
     machine::fill(filler, '_', rest);
     filler[rest - 1] = '\0';
-    char** const all = static_cast<char**>(std::calloc(count + fill + 3, sizeof(char*)));
+    char** const all = static_cast<char**>(std::calloc(count + fill + 4, sizeof(char*)));
     for (std::size_t i = 0; i < count; ++i) all[i] = environment[i];
     all[count] = again;
-    all[count + 1] = filler;
-    for (std::size_t i = 0; i < fill; ++i) all[count + 2 + i] = nothing;
+    all[count + 1] = at_once;
+    all[count + 2] = filler;
+    for (std::size_t i = 0; i < fill; ++i) all[count + 3 + i] = nothing;
     execve("/proc/self/exe", argv, all);
 }
 
@@ -462,6 +510,8 @@ void one_processor() {
         same_addresses(argc, argv, environment);
         one_processor();
     }
+    program_heap.begins();
+    own_heap.begins();
     make_the_scheduler();
     the_reach.begin();
     the_calls.begin();
@@ -485,8 +535,23 @@ void one_processor() {
         the_scheduler.begin(a.first, a.strategy, a.length, a.has_list ? &a.list : nullptr);
         return;
     }
-    driver(a).hunts();
+    the_driver = make_own<driver>(a);
+    the_driver->hunts();
 }
 
 }  // namespace
 }  // namespace apiary::hunt
+
+// The first function that is called at the exit is the last that is registered: this one comes before whatever the
+// program and its libraries register, so it is called after their destructors.
+extern "C" int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, void (*begins)(), void (*ends)(),
+                                 void (*unloads)(), void* stack) {
+    on_exit(
+        [](int status, void*) {
+            using namespace apiary::hunt;
+            if (the_driver != nullptr && running != nullptr && running->id() == 0) the_driver->run_ends(status);
+        },
+        nullptr);
+    const auto real = reinterpret_cast<decltype(&__libc_start_main)>(::dlsym(RTLD_NEXT, "__libc_start_main"));
+    return real(main, argc, argv, begins, ends, unloads, stack);
+}

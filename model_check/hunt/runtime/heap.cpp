@@ -9,8 +9,6 @@ constinit heap program_heap(0x100000000000), own_heap(0x200000000000);
 
 namespace {
 
-constexpr std::size_t reserved = std::size_t{1} << 38;
-
 struct sized {
     std::uint32_t size_class;
     std::size_t room;
@@ -35,13 +33,16 @@ void heap::lock() {
 }
 void heap::unlock() { __atomic_store_n(&locked_, 0, __ATOMIC_RELEASE); }
 
+void heap::begins() {
+    if (top_ != 0) return;
+    machine::map(reserved, begin_);
+    top_ = begin_;
+}
+
 void* heap::get(std::size_t bytes, std::size_t alignment) {
     if (bytes > reserved / 4) return nullptr;
     lock();
-    if (top_ == 0) {
-        machine::map(reserved, begin_);
-        top_ = begin_;
-    }
+    begins();
     const bool aligned = alignment > 16;
     const sized s = class_of(bytes + (aligned ? alignment : 0));
     header* h = bins_[s.size_class];

@@ -26,9 +26,13 @@ public:
 
     constexpr explicit heap(std::uintptr_t begin) : begin_(begin) {}
 
+    void begins();
     void* get(std::size_t bytes, std::size_t alignment = 16);
     void put(void* block);
     bool owns(const void* p) const { return number(p) >= begin_ && number(p) < top_; }
+    bool reserves(std::uintptr_t address) const { return address >= begin_ && address < begin_ + reserved; }
+    std::uintptr_t begin() const { return begin_; }
+    std::uintptr_t top() const { return top_; }
     static header& of(void* block) { return static_cast<header*>(block)[-1]; }
     static bool is_freed(void* block) { return of(block).state == freed; }
     // f(address, bytes), while no other thread calls.
@@ -41,6 +45,7 @@ public:
     std::uint64_t used_again() const { return used_again_; }
 
 private:
+    static constexpr std::size_t reserved = std::size_t{1} << 38;
     static std::uintptr_t number(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
     void lock();
     void unlock();

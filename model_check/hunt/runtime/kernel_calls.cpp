@@ -6,6 +6,7 @@
 #include <cstdarg>
 
 #include "machine.hpp"
+#include "restart.hpp"
 #include "shadow.hpp"
 #include "signal_calls.hpp"
 #include "times.hpp"
@@ -78,6 +79,7 @@ extern "C" long syscall(long number, ...) noexcept {
         const call here("sigqueue", CALLER);
         if (here) refuse(here, "sigqueue, by syscall");
     }
+    if (number != SYS_futex && number != SYS_membarrier && number != SYS_gettid) the_restart.cannot();
     if (number != SYS_futex && number != SYS_membarrier)
         return machine::answered(machine::call(number, a[0], a[1], a[2], a[3], a[4], a[5]));
     long result = 0;

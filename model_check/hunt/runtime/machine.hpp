@@ -39,6 +39,11 @@ inline long answered(long result) {
     __builtin_unreachable();
 }
 
+// Where the runtime's own memory is: at the same place in each process, apart from the program's.
+constexpr std::uintptr_t first_of_ours = 0x400000000000, of_shadow_table = first_of_ours, of_calls = 0x401000000000,
+                         of_restart = 0x402000000000, of_touched = 0x403000000000, of_shadow = 0x410000000000,
+                         last_of_ours = 0x520000000000;
+
 // Zeroed pages, from `at` on where that is given. The process ends if there are none.
 inline void* map(std::size_t bytes, std::uintptr_t at = 0) {
     const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at != 0 ? MAP_FIXED_NOREPLACE : 0);

@@ -12,6 +12,14 @@ namespace apiary::hunt {
 
 shared_report* report = nullptr;
 
+void forget_report() {
+    const std::uint64_t used = report->rows < shared_report::most_rows ? report->rows : shared_report::most_rows;
+    machine::fill(report->last, 0, used * sizeof(row));
+    machine::fill(report->text, 0, std::strlen(report->text));
+    machine::fill(report, 0, offsetof(shared_report, text));
+    report->rows = 0;
+}
+
 void say(const char* format, ...) {
     const std::size_t used = std::strlen(report->text);
     va_list rest;

@@ -43,6 +43,7 @@ struct shared_report {
     row last[most_rows];
 };
 extern shared_report* report;
+void forget_report();  // the next run begins
 
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
 [[noreturn]] void found(ending how);

@@ -81,8 +81,11 @@ void scheduler::take_baton(thread& t) {
     while (__atomic_load_n(&t.baton, __ATOMIC_ACQUIRE) == 0)
         machine::call(SYS_futex, machine::word(&t.baton), FUTEX_WAIT_PRIVATE, 0);
     t.baton = 0;
+    wait_for_exit();
+}
+// What its exit still frees comes before whatever the next one allocates, each time.
+void scheduler::wait_for_exit() {
     if (exits_ == nullptr) return;
-    // What its exit still frees comes before whatever this one allocates, each time.
     while (machine::call(SYS_tgkill, machine::call(SYS_getpid), exits_->kernel_id, 0) == 0)
         machine::call(SYS_sched_yield);
     exits_ = nullptr;
@@ -437,6 +440,13 @@ thread* scheduler::of(pthread_t handle) {
     for (std::size_t i = threads.size(); i-- > 0;)
         if (threads[i]->handle == handle && !threads[i]->joined) return threads[i];
     return nullptr;
+}
+
+bool scheduler::is_last(const thread& t) {
+    for (const thread* one : threads)
+        if (!one->ended && one != &t) return false;
+    wait_for_exit();
+    return true;
 }
 
 void scheduler::tell_threads() {

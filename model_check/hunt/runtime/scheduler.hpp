@@ -142,6 +142,7 @@ public:
     bool wake_one(const void* what);
     bool waits(const void* for_what) const;
     thread* of(pthread_t handle);
+    bool is_last(const thread& t);  // every other one has ended, to the kernel, too
     void tell_threads();
     void heavy_fence();  // in every thread, where it stands
 
@@ -150,6 +151,7 @@ private:
     void switch_to(thread& me, thread& next);
     void give_baton(thread& t);
     void take_baton(thread& t);
+    void wait_for_exit();
     void make_runnable(thread& t);
     void wake_due(bool only_spinning = false);
     void all_spin(thread& t, std::uintptr_t place);

@@ -2,6 +2,7 @@
 #include "shadow.hpp"
 
 #include "machine.hpp"
+#include "restart.hpp"
 
 namespace apiary::hunt {
 
@@ -9,8 +10,6 @@ shadow the_shadow;
 
 namespace {
 
-constexpr unsigned region_bits = 20;
-constexpr std::size_t most_regions = std::size_t{1} << 27;
 constexpr std::size_t large = std::size_t{1} << 16;  // what is larger is only forgotten when it is freed
 
 std::uint64_t packed(std::uint32_t epoch, std::uint32_t thread, std::uint8_t mask, std::uint8_t how) {
@@ -33,13 +32,42 @@ const char* name_of_access(std::uint8_t how) {
 
 }  // namespace
 
-void shadow::begin() { regions_ = static_cast<cell**>(machine::map(most_regions * sizeof(cell*))); }
+void shadow::begin() {
+    regions_ = static_cast<cell**>(machine::map(most_regions * sizeof(cell*), machine::of_shadow_table));
+    machine::map(sizeof(touched_pages), machine::of_touched);
+}
 
+cell* shadow::new_region() {
+    constexpr std::size_t bytes = region_pages * page;
+    return static_cast<cell*>(machine::map(bytes, machine::of_shadow + touched().regions++ * bytes));
+}
+void shadow::touch(cell& c) {
+    touched_pages& all = touched();
+    const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(&c) & ~(page - 1);
+    all.is_touched[(address - machine::of_shadow) / page] = 1;
+    if (all.count == touched_pages::most)
+        the_restart.cannot();
+    else
+        all.pages[all.count++] = reinterpret_cast<cell*>(address);
+}
 cell& shadow::at(std::uintptr_t address) {
     cell*& region = regions_[(address >> region_bits) % most_regions];
-    if (region == nullptr) region = static_cast<cell*>(machine::map((sizeof(cell) << region_bits) / 8));
-    return region[(address & ((1u << region_bits) - 1)) >> 3];
+    if (region == nullptr) region = new_region();
+    cell& c = region[(address & ((1u << region_bits) - 1)) >> 3];
+    if (touched().is_touched[(reinterpret_cast<std::uintptr_t>(&c) - machine::of_shadow) / page] == 0) [[unlikely]]
+        touch(c);
+    return c;
 }
+void shadow::forget_everything() {
+    touched_pages& all = touched();
+    for (std::size_t i = 0; i < all.count; ++i) {
+        machine::fill(all.pages[i], 0, page);
+        all.is_touched[(reinterpret_cast<std::uintptr_t>(all.pages[i]) - machine::of_shadow) / page] = 0;
+    }
+    all.count = 0;
+}
+std::size_t shadow::bytes_mapped() const { return touched().regions * region_pages * page; }
+
 cell* shadow::if_any(std::uintptr_t address) {
     cell* const region = regions_[(address >> region_bits) % most_regions];
     return region != nullptr ? region + ((address & ((1u << region_bits) - 1)) >> 3) : nullptr;

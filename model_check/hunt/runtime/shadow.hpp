@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "clocks.hpp"
+#include "machine.hpp"
 #include "scheduler.hpp"
 #include "weak_memory.hpp"
 
@@ -67,9 +68,12 @@ public:
                              std::uintptr_t place);
     lock_state& lock_at(const volatile void* p);
     void forget_lock(const volatile void* p);
+    void forget_everything();  // as if no run had been
+    std::size_t bytes_mapped() const;  // for regions
 
 private:
     cell& at(std::uintptr_t address);
+    cell* new_region();
     cell* if_any(std::uintptr_t address);
     void check(thread& t, cell& c, std::uintptr_t address, std::uint8_t mask, std::uint8_t how, std::uintptr_t place);
     [[noreturn]] void race(thread& t, const cell& c, int which, std::uintptr_t address, std::uint8_t how,
@@ -78,6 +82,19 @@ private:
     void forget_atomics(std::uintptr_t address, std::size_t bytes);
     void forget_unused_lock(cell& c);
     void forget_all(cell& c, std::uintptr_t address);
+
+    static constexpr unsigned region_bits = 20;
+    static constexpr std::size_t most_regions = std::size_t{1} << 27;  // addresses beyond share them
+    static constexpr std::size_t page = 4096, region_pages = (sizeof(cell) << region_bits) / 8 / page;
+    // Of the regions that there are, in memory that a restart leaves as it is: their pages that were touched.
+    struct touched_pages {
+        static constexpr std::size_t most = 1 << 16, most_mapped = 1 << 17;
+        std::size_t regions, count;
+        cell* pages[most];
+        std::uint8_t is_touched[most_mapped * region_pages];
+    };
+    touched_pages& touched() const { return *reinterpret_cast<touched_pages*>(machine::of_touched); }
+    void touch(cell& c);
 
     cell** regions_ = nullptr;
 };

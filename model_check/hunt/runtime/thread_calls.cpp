@@ -17,7 +17,8 @@ constexpr std::size_t page = 4096;
 real_calls real;
 bool is_child = false;  // forked by the program
 pthread_key_t at_exit;
-std::uintptr_t next_stack = 0x300000000000;
+constexpr std::uintptr_t first_stack = 0x300000000000;
+std::uintptr_t next_stack = first_stack;
 
 void* first_function(void* p) {
     thread& t = *static_cast<thread*>(p);
@@ -45,6 +46,12 @@ void find_real_calls() {
     find(real.detach, "pthread_detach");
     find(real.fork, "fork");
     pthread_key_create(&at_exit, last_function);
+}
+
+std::size_t bytes_of_stacks() { return next_stack - first_stack; }
+void unmap_stacks() {
+    if (next_stack != first_stack)
+        machine::call(SYS_munmap, static_cast<long>(first_stack), static_cast<long>(bytes_of_stacks()));
 }
 
 }  // namespace apiary::hunt

@@ -14,4 +14,8 @@ struct real_calls {
 };
 void find_real_calls();
 
+// Of all threads, on which none runs any more.
+std::size_t bytes_of_stacks();
+void unmap_stacks();
+
 }  // namespace apiary::hunt

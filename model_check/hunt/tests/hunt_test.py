@@ -245,6 +245,18 @@ class Right(unittest.TestCase):
                 seen = hunt(["hunted_small", name], runs=SILENT_SEEDS, seconds=120, leaks=1)
                 self.assertEqual((seen["exit"], seen["summary"][0], seen["summary"][4]), (0, str(SILENT_SEEDS), "0"), seen)
 
+    def test_runs_in_one_process_are_those_of_a_process_for_each(self) -> None:
+        in_one = {"mixed", "atomic_wait", "statics", "timers_and_pipes", "hundred_threads", "large_frees", "a_library_changes_a_count"}
+        # They leave a child, a handler, a mapping, a descriptor.
+        not_in_one = {"forks", "a_signal_ends_waits", "maps_memory", "errors_of_calls", "leaves_a_descriptor"}
+        for name in sorted(in_one | not_in_one):
+            with self.subTest(program=name):
+                one, each = (hunt(["hunted_small", name], runs=20, seconds=120, leaks=1, restarts=restarts) for restarts in (1, 0))
+                self.assertEqual((one["exit"], each["exit"]), (0, 0), one)
+                kept = {0, 2, 3, 4, 6, 7}  # runs, steps, stale reads, cuts, accesses, hash
+                self.assertEqual([one["summary"][i] for i in kept], [each["summary"][i] for i in kept])
+                self.assertEqual((one["summary"][8], each["summary"][8]), ("1" if name in in_one else "20", "20"))
+
     def test_by_itself_a_program_runs_once(self) -> None:
         done = subprocess.run([FOLDER / "hunted_small", "mixed"], env={k: v for k, v in os.environ.items() if k != "APIARY_HUNT"})
         self.assertEqual(done.returncode, 0)

@@ -774,6 +774,14 @@ void a_library_changes_a_count() {
     for (int i = 0; i < 3; ++i) assert(descriptors() == before);  // each has closed its own
 }
 
+// Each run gets the number that the one before it got.
+void leaves_a_descriptor() {
+    static int calls = 0;
+    [[maybe_unused]] const int descriptor = eventfd(0, EFD_CLOEXEC);
+    assert(descriptor == dup(descriptor) - 1 && ++calls == 1);
+    assert(descriptor < 16);
+}
+
 }  // namespace
 
 const small_program right_programs[] = {
@@ -818,5 +826,6 @@ const small_program right_programs[] = {
     {"select_of_exceptions_waits_though_the_other_end_goes", select_of_exceptions_waits_though_the_other_end_goes},
     {"two_read_one_pipe", two_read_one_pipe},
     {"a_library_changes_a_count", a_library_changes_a_count},
+    {"leaves_a_descriptor", leaves_a_descriptor},
     {nullptr, nullptr},
 };
