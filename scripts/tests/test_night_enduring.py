@@ -85,7 +85,7 @@ class Enduring(Units):
     def test_the_plan_runs_nothing_and_says_what_is_known_and_what_the_rest_takes(self) -> None:
         nothing = lambda *_: []  # noqa: E731
         with (
-            mock.patch.multiple(nightly_units.night_units, searches=nothing, stresses=nothing, outside=nothing, mutants=nothing, logic_mutants=nothing),
+            mock.patch.multiple(nightly_units.night_units, searches=nothing, stresses=nothing, outside=nothing, hunts=nothing, mutants=nothing, logic_mutants=nothing),
             mock.patch.object(nightly_units.checks, "all_entries", lambda: []), mock.patch.object(child, "run", self.fail),
             mock.patch.object(fuzz, "there", lambda _: True),
         ):
@@ -107,7 +107,7 @@ class Enduring(Units):
         nothing = lambda *_: []  # noqa: E731
         stamp = types.SimpleNamespace(check=lambda: {"commit": "c", "source_hash": "s"})
         with (
-            mock.patch.multiple(nightly_units.night_units, searches=nothing, stresses=nothing, outside=nothing, mutants=nothing, logic_mutants=nothing),
+            mock.patch.multiple(nightly_units.night_units, searches=nothing, stresses=nothing, outside=nothing, hunts=nothing, mutants=nothing, logic_mutants=nothing),
             mock.patch.object(nightly_units.checks, "all_entries", lambda: []), mock.patch.object(nightly_units.sources, "Evidence", lambda *_: stamp),
             mock.patch.object(nightly_units, "engine_of", lambda *_: engine), mock.patch.object(fuzz, "there", lambda _: True),
             mock.patch.object(nightly_units, "warn"), contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()),

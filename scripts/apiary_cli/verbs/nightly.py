@@ -396,9 +396,15 @@ def run(args: argparse.Namespace) -> int:
         return whole(args, budget, started)
 
 
+def fetch() -> None:
+    """Before the builds: a peer that a later part fetched would be known to the preset that was built without it."""
+    setup.ensure(quiet=True)
+    setup.ensure(quiet=True, peers=hazards.PEERS)
+
+
 def built() -> int:
     """What would otherwise come out of a night's budget; the presets of `moved` are built when they run."""
-    setup.ensure(quiet=True)
+    fetch()
     part = build_part(False)
     json_result.note(parts=[dataclasses.asdict(part) | {"status": part.status}])
     say(*part.lines, f"{sum(case.status == PASSED for case in part.cases)} of {len(part.cases)} builds are there for a night")
@@ -407,7 +413,7 @@ def built() -> int:
 
 def whole(args: argparse.Namespace, budget: float, started: float) -> int:
     if not args.no_build:
-        setup.ensure(quiet=True)
+        fetch()
     parts = []
     for name, *how in night(args, budget, started):
         began = time.monotonic()

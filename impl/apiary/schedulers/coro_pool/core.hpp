@@ -112,7 +112,7 @@ public:
 
     // Starts the task, which nothing awaits. False: the pool has been stopped, and the task still belongs to the
     // caller. A coroutine that runs on this pool is never refused.
-    [[nodiscard]] bool spawn(task<>&& t, co_options options = {}) {
+    [[nodiscard]] bool spawn(task<>&& t, co_options&& options = {}) {
         if (t.empty()) throw std::logic_error("coro_pool: spawned a task that was awaited before, or moved from");
         context* const here = own_context();
         if (here != nullptr) {
