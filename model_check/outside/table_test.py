@@ -148,7 +148,7 @@ class Short(unittest.TestCase):
                     self.assertTrue(found["reason"].startswith(row["second"]), found["reason"])
 
     def test_each_red_row_has_a_control(self):
-        """A row of the same structure that passes, or orders with which it does; or the page says that there is none."""
+        """A row of the same structure that passes, or orders with which it does; or the page says there is none."""
         page = (HERE / "TROPHIES.md").read_text()
         table = page.split(f"{TROPHIES}\n")[1].split("\nNothing was found")[0]
         rows_of = [row.groupdict() for row in ROW.finditer(table)]
