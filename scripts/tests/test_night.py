@@ -13,6 +13,8 @@ from apiary_cli.base import repo
 from apiary_cli.base.errors import Fault
 from apiary_cli.night import child, memory
 from apiary_cli.night.unit import Unit
+from apiary_cli.report import night_cases
+from apiary_cli.report.junit import FAILED, PASSED, SKIPPED, Case, Part
 from apiary_cli.verbs import nightly_units
 from apiary_cli.verify import logic, night_units
 
@@ -83,6 +85,14 @@ class Remembered(Units):
         memory.write(self.store, old, NIGHT)
         again = memory.read(self.store)
         self.assertEqual((again.seconds["stress c"], again.waiting, again.told, again.nights), (3.0, ["stress a"], [], [NIGHT]))
+
+    def test_what_was_red_and_did_not_run_stays_red_for_the_next_night(self) -> None:
+        old = memory.Memory(red={"stress a": "replay a", "stress b": "replay b", "stress gone": "replay", "search no check executes x.hpp:1": ""})
+        done = nightly_units.Done([Part("stress", [Case("a", SKIPPED), Case("b", PASSED), Case("c", FAILED)]), Part("search", [Case(night_cases.UNRUN, SKIPPED)])])
+        nightly_units.remember(self.store, old, [{"utc": NIGHT["utc"], "stamp": {"commit": NIGHT["commit"]}}], done)
+        again = memory.read(self.store)
+        self.assertEqual(again.red, {"stress a": "replay a", "search no check executes x.hpp:1": "", "stress c": ""})
+        self.assertEqual(again.nights[-1]["red"], ["stress c"], "of that night alone")
 
     def test_a_clock_that_was_set_back_and_garbage_cost_an_order_and_no_result(self) -> None:
         memory.write(self.store, memory.Memory(done={"stress a": "20270101T000000Z", "stress b": "20260101T000000Z"}), NIGHT)

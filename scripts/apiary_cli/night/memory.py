@@ -33,7 +33,7 @@ class Memory:
     seconds: dict[str, float] = field(default_factory=dict)
     done: dict[str, str] = field(default_factory=dict)      # when
     waiting: list[str] = field(default_factory=list)        # of the last night, in its order
-    red: dict[str, str] = field(default_factory=dict)       # of the last night: the line that replays it
+    red: dict[str, str] = field(default_factory=dict)       # when it was last asked: the line that replays it
     nights: list[dict] = field(default_factory=list)
     told: list[str] = field(default_factory=list)           # what is odd about it
 

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import re
+from typing import Iterable
 
 from ..night.unit import ROWS, SKIP_STATUS, VERDICTS
 from ..verify import enduring, inventory, search_parts
 from ..verify.checks import Entry
 from ..verify.verdicts import cut, how_far, wrong
-from .junit import FAILED, PASSED, SKIPPED, Case, Verdict
+from .junit import FAILED, PASSED, SKIPPED, Case, Part, Verdict
 
 PLACE = re.compile(r"\b((?:impl|model_check|stress|bench)/[\w/.-]+\.(?:hpp|cpp|h)):(\d+)")
 SITE, UNRUN = "no check executes ", "sites that no check executes"
 WAITS = "did not fit; the next night begins with it"
 KINDS = {"search": "law", "exhibit": "exhibit not caught", "mutant": "mutant survives", "logic": "logic mutant survives", "stress": "stress",
          "hunt": "hunt", "outside": "outside code", "soak": "soak", "fault": "fault", "fuzz": "crash of a reader", "selftest": "planted defect not seen"}
+
+
+def named(part: Part, name: str) -> str:
+    return f"{part.name} {name}"
+
+
+def unknown(parts: list[Part], names: Iterable[str]) -> set[str]:
+    """Of these names those that nothing is said of: they wait, were cut short, or are told when all searches are done."""
+    open_yet = {named(part, case.name) for part in parts for case in part.cases if case.status == SKIPPED}
+    sites = f"search {UNRUN}" in open_yet  # each of which is a name of its own when it is red
+    return {name for name in names if name in open_yet or sites and name.startswith(f"search {SITE}")}
 
 
 def case(result: dict) -> Case:

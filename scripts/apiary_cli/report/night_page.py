@@ -10,7 +10,7 @@ from ..base import repo
 from ..base.errors import INVALID_BATCH
 from ..base.say import duration, markdown
 from .junit import FAILED, PASSED, SKIPPED, Case, Part
-from .night_cases import SITE, UNRUN
+from .night_cases import named, unknown
 
 SHOWN, NIGHTS = 4, 30   # units of a kind by name that wait; nights of the history
 RESULTS = {PASSED: "passed", FAILED: "failed", SKIPPED: "not run"}
@@ -24,10 +24,6 @@ def moment(stamp: str) -> str:
         return datetime.strptime(stamp, "%Y%m%dT%H%M%SZ").strftime("%-d %b %Y, %H:%M UTC")
     except ValueError:
         return stamp
-
-
-def named(part: Part, name: str) -> str:
-    return f"{part.name} {name}"
 
 
 def view(parts: list[Part], done, budget: str, seconds: float, code: int) -> dict:
@@ -73,12 +69,9 @@ def news(red: set[str], done) -> list[str]:
     if done is None or done.last is None:
         return ["no night before this one is remembered in its store"]
     ours = {name for name in red if name.split()[0] in {part.name for part in done.parts}}
-    unknown = {named(part, case.name) for part in done.parts for case in part.cases if case.status == SKIPPED}
-    sites = f"search {UNRUN}" in unknown  # each of which is a name of its own when it is red
-    new, gone = sorted(ours - set(done.last)), sorted(set(done.last) - ours)
-    said = [f"{'red the last time, and not known of this source yet' if name in unknown or sites and name.startswith(f'search {SITE}') else 'red no more'}: {name}" for name in gone]
-    return [f"newly red: {name}" for name in new] + said or ["nothing: the units that are red were red"
-                                                                                               if ours else "nothing: no unit was red, and none is"]
+    new, gone, open_yet = sorted(ours - set(done.last)), sorted(set(done.last) - ours), unknown(done.parts, done.last)
+    said = [f"{'red the last time, and not known of this source yet' if name in open_yet else 'red no more'}: {name}" for name in gone]
+    return [f"newly red: {name}" for name in new] + said or [f"nothing: {'the units that are red were red' if ours else 'no unit was red, and none is'}"]
 
 
 def waits(names: list[str]) -> list[str]:

@@ -210,10 +210,11 @@ def run(store: Store, seconds: float, day: datetime.date, scheduler: str | None,
 
 
 def remember(store: Store, memory: memories.Memory, records: list[dict], done: Done) -> None:
-    """For the next night: what is red, and that there was one."""
-    memory.red = {f"{one.name} {case.name}": getattr(case, "replay", "") for one in done.parts for case in one.cases if case.status == FAILED}
+    """For the next night: what is red, or was and has not been asked since, and that there was a night."""
+    red = {night_cases.named(one, case.name): getattr(case, "replay", "") for one in done.parts for case in one.cases if case.status == FAILED}
+    memory.red = {name: memory.red[name] for name in night_cases.unknown(done.parts, memory.red)} | red
     memories.write(store, memory, {"utc": records[0]["utc"], "commit": records[0]["stamp"]["commit"], "units": done.units, "fresh": done.fresh,
-                                   "red": sorted(memory.red), "waiting": len(done.waiting), "seconds": round(done.seconds, 1)})
+                                   "red": sorted(red), "waiting": len(done.waiting), "seconds": round(done.seconds, 1)})
     done.nights = memories.read(store).nights
 
 
