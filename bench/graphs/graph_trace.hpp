@@ -39,7 +39,7 @@ struct plan_run {
 };
 
 // Submits the plan to a graph with no tasks in it, and waits. kernel(place) is what a task does. A task that threw, or was
-// cancelled, is not in the trace. When a submit throws, that goes on behind the end of what was submitted.
+// cancelled, is not in the trace. When a submit throws, that goes on after the end of what was submitted.
 template <class Graph, class Kernel>
 plan_run run_plan(Graph& g, const graph_plan& plan, Kernel kernel) {
     plan_run r;

@@ -152,7 +152,7 @@ struct computation_meets_the_end : computing_scenario<Sync> {
         if (i == 0) return this->elsewhere.close();
         this->computes(this->here());
     }
-    // Posted behind the close it was refused; before it, dropped.
+    // Posted after the close it was refused; before it, dropped.
     void after() {
         this->elsewhere.close();
         computing_scenario<Sync>::after();

@@ -87,7 +87,7 @@ APIARY_CHECK(earliest_deadline_wakes_the_thread);
 template <class Sync>
 struct sleep_meets_the_end : sleeping_scenario<Sync> {
     static constexpr const char* what =
-        "a coroutine falls asleep while the service ends: it is told, before or behind the end";
+        "a coroutine falls asleep while the service ends: it is told, before or after the end";
     static constexpr unsigned threads = 3;
     static constexpr std::array must_reach{"waiter.brought_back", "awaiter.went_on"};
     void thread(unsigned i) {

@@ -217,7 +217,7 @@ struct chains_meet {
         done[i].write(1);
         if (!ends()) return;
         ++last;
-        Sync::law(done[0].read() + done[1].read() == 2, "what a branch did is not seen behind the join");
+        Sync::law(done[0].read() + done[1].read() == 2, "what a branch did is not seen after the join");
     }
     void after() { Sync::law(last == 1, "not one chain was the last"); }
 };

@@ -3,7 +3,7 @@
 // From: seed 003 "stop" (A23); L. Baker, "C++ Coroutines: Understanding operator co_await", 2017 (C06): another
 // thread may resume the coroutine, and end it, before await_suspend has returned.
 // Seen by: both engines, because the frames come from Sync::allocate.
-// Fixed twins: the look that stops closes the slot; nothing is touched behind the hand-over; one exchange decides.
+// Fixed twins: the look that stops closes the slot; nothing is touched after the hand-over; one exchange decides.
 #include <coroutine>
 #include <exception>
 
@@ -63,7 +63,7 @@ struct spawn_against_the_last_look {
 };
 template <class Sync>
 struct a23_frame_leaks : spawn_against_the_last_look<Sync, false> {
-    static constexpr const char* what = "a coroutine is spawned behind the last look of a pool that stops";
+    static constexpr const char* what = "a coroutine is spawned after the last look of a pool that stops";
 };
 APIARY_EXHIBIT(a23_frame_leaks, "memory leak");
 template <class Sync>

@@ -74,7 +74,7 @@ struct spawn_against_stop {
 };
 template <class Sync>
 struct a23_spawn_races_stop : spawn_against_stop<Sync, false> {
-    static constexpr const char* what = "a coroutine is queued behind the last look of a pool that stops";
+    static constexpr const char* what = "a coroutine is queued after the last look of a pool that stops";
 };
 APIARY_EXHIBIT(a23_spawn_races_stop, "never resumed");
 template <class Sync>

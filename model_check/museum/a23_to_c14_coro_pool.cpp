@@ -59,7 +59,7 @@ struct a23_spawn_by_the_inner_door : spawn_beside_a_stop<Sync, false> {
 APIARY_EXHIBIT(a23_spawn_by_the_inner_door, "a coroutine that lives was refused");
 template <class Sync>
 struct a23_spawn_fixed : spawn_beside_a_stop<Sync, true> {
-    static constexpr const char* what = "twin of A23: the outer door refuses behind a stop, and counts before it";
+    static constexpr const char* what = "twin of A23: the outer door refuses after a stop, and counts before it";
     static constexpr const char* exhibit = "a23_spawn_by_the_inner_door";
 };
 APIARY_CHECK(a23_spawn_fixed);

@@ -48,7 +48,7 @@ struct one_fork {
         if (!seems_over) Sync::spin_until(j.progress, [](std::uint64_t p) { return fork_progress{p}.over(); });
         Sync::reach("fork.stolen");
         const bool seen = result.read() == 1;  // of a read that races any value may come
-        Sync::law(seen || Mistake == mistake::offer_gone, "what a thief wrote is not seen behind the join");
+        Sync::law(seen || Mistake == mistake::offer_gone, "what a thief wrote is not seen after the join");
         if constexpr (Mistake == mistake::offer_gone) return;
         Sync::law(exception.read() == 2, "a branch has failed, and its exception is not there");
     }
@@ -270,7 +270,7 @@ struct two_children_count {
             if (sleeps) waiter.parker.park();
             if (Mistake == at_the_latch::open_by_announce && !sleeps) break;
         }
-        for (auto& m : made) Sync::law(m.read() == 1, "what a child wrote is not seen behind the latch");
+        for (auto& m : made) Sync::law(m.read() == 1, "what a child wrote is not seen after the latch");
         Sync::destroy(shared);
     }
 };

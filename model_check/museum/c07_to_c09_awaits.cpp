@@ -209,7 +209,7 @@ APIARY_EXHIBIT(c09_callback_behind_the_hand_over, "access to freed memory");
 template <class Sync>
 struct c09_fixed : callback_is_made<Sync, false> {
     static constexpr const char* what =
-        "twin of C09: found and ended before, the coroutine goes on behind its last step alone";
+        "twin of C09: found and ended before, the coroutine goes on after its last step alone";
     static constexpr const char* exhibit = "c09_callback_behind_the_hand_over";
 };
 APIARY_CHECK(c09_fixed);

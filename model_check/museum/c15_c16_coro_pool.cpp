@@ -184,7 +184,7 @@ struct c16_guest_by_the_inner_door : guest_beside_a_stop<Sync, false> {
 APIARY_EXHIBIT(c16_guest_by_the_inner_door, "a coroutine that lives was refused");
 template <class Sync>
 struct c16_guest_fixed : guest_beside_a_stop<Sync, true> {
-    static constexpr const char* what = "twin of C16: a guest comes by the outer door, which refuses behind a stop";
+    static constexpr const char* what = "twin of C16: a guest comes by the outer door, which refuses after a stop";
     static constexpr const char* exhibit = "c16_guest_by_the_inner_door";
 };
 APIARY_CHECK(c16_guest_fixed);

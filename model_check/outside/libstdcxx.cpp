@@ -65,7 +65,7 @@ APIARY_SCENARIO(libstdcxx_shared_ptr_counts, "libstdcxx_atomic_shared_ptr") {
 
 // Of C++20's model, not of the hardware that we know: arrive_and_wait() stores with release and then looks for waiters; the waiter
 // announces itself and then looks at the count. The futex's barrier orders the waiter's look behind its announcement; nothing
-// orders the arriver's look behind its store, so that both may miss.
+// orders the arriver's look after its store, so that both may miss.
 APIARY_FAILING_SCENARIO(libstdcxx_latch, "deadlock") {
     std::latch all{2};
     int first = 0, second = 0;

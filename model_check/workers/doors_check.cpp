@@ -1,4 +1,4 @@
-// Two doors on whole workers, from run() to its end: what was accepted runs, also what living work posts behind the stop; what
+// Two doors on whole workers, from run() to its end: what was accepted runs, also what living work posts after the stop; what
 // comes from outside behind it is refused; and the end is reached, once.
 #include <array>
 
@@ -59,7 +59,7 @@ struct doors_scenario : crew_scenario<Sync> {
     void stop() { end_if(doors.close()); }
     void after() {
         Sync::law(ends == 1, "the end was not reached, or twice");
-        Sync::law(doors.living() == 0 && doors.outer_is_closed() && !doors.enter(), "work was accepted behind the end");
+        Sync::law(doors.living() == 0 && doors.outer_is_closed() && !doors.enter(), "work was accepted after the end");
         this->books_balance();
     }
 };
@@ -178,7 +178,7 @@ struct shares_race_the_stop : doors_scenario<Sync> {
     }
     void after() {
         Sync::law(this->ends == 1, "the end was not reached, or twice");
-        Sync::law(this->doors.living(all_shares()) == 0 && !this->doors.enter(), "work was accepted behind the end");
+        Sync::law(this->doors.living(all_shares()) == 0 && !this->doors.enter(), "work was accepted after the end");
     }
 };
 APIARY_CHECK(shares_race_the_stop);

@@ -15,7 +15,7 @@ using namespace apiary::model;
 constexpr auto always = [] { return true; };
 constexpr auto never = [] { return false; };
 
-// One or two jobs, each of which writes a cell that the waiter reads behind the latch. The latch is an object that the engines
+// One or two jobs, each of which writes a cell that the waiter reads after the latch. The latch is an object that the engines
 // watch, and is destroyed as the waiter's frame would be.
 template <class Sync, unsigned Children>
 struct joining : crew_scenario<Sync> {

@@ -239,7 +239,7 @@ def answer(words: list[str]) -> int:
 
 
 def last_words(text: str) -> None:
-    """Behind all that was printed. What cannot be written goes nowhere: Python would try again at the exit, and change its status."""
+    """After all that was printed. What cannot be written goes nowhere: Python would try again at the exit, and change its status."""
     Progress.hide()
     for stream, more in ((sys.stdout, ""), (sys.stderr, f"{text}\n" if text else "")):
         try:

@@ -100,7 +100,7 @@ class Resumed(TreeCase):
         return path
 
     def stopped(self, number: int = signal.SIGINT, rounds: int = 40) -> Path:
-        """The unfinished folder of a race that was stopped behind its first round."""
+        """The unfinished folder of a race that was stopped after its first round."""
         self.subjects({"name": "hive"}, {"name": "tokio", "ns": 200.0})
         words = ("race", "--no-build", "--no-sidecars", "--believe", "--seed", "7", "--repeats", "0")
         process = start(self.root, *words, "--plan", str(self.plan(rounds)))

@@ -189,7 +189,7 @@ TEST_F(limits, a_close_a_stop_and_the_end_of_the_service_end_it) {
     home.run_all();
     EXPECT_EQ(l, (lines{"cancelled"}));
     receives(stoppable(), c, timers, 10ns, l);
-    EXPECT_EQ(l, (lines{"cancelled", "cancelled"})) << "behind a stop, at once";
+    EXPECT_EQ(l, (lines{"cancelled", "cancelled"})) << "after a stop, at once";
     EXPECT_EQ(c.try_send(7), awaited::done);
     home.run_all();
     EXPECT_EQ(l.back(), "got 7") << "the one that is still there";
@@ -482,7 +482,7 @@ TEST_F(selections, permits_and_locks_are_arms) {
     held.unlock();
     EXPECT_TRUE(m.try_lock()) << "passes over the arm";
     (void)home.next()->drop();
-    EXPECT_EQ(s.available(), 1U) << "its frame went behind the hand-over";
+    EXPECT_EQ(s.available(), 1U) << "its frame went after the hand-over";
     EXPECT_TRUE(no_timer());
 }
 TEST_F(selections, twice_the_same_channel) {

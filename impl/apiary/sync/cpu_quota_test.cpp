@@ -100,7 +100,7 @@ const quota_case cases[] = {
     {"v2, the group above alone has one", "0::/pod/app\n", v2,
      {{"v2/pod/cpu.max", "300000 100000\n"}, {"v2/pod/app/cpu.max", "max 100000\n"}}, 3},
     {"v2, the root of the mount, as a container sees it", "0::/\n", v2, {{"v2/cpu.max", "150000 100000\n"}}, 2},
-    {"v2, behind the last newline nothing", "0::/app", v2, {{"v2/app/cpu.max", "200000 100000"}}, 2},
+    {"v2, after the last newline nothing", "0::/app", v2, {{"v2/app/cpu.max", "200000 100000"}}, 2},
     {"v2, a colon and a blank in the path", "0::/a:b c\n", v2, {{"v2/a:b c/cpu.max", "200000 100000\n"}}, 2},
     {"v2, a group that was removed: those above it", "0::/pod/app (deleted)\n", v2, {{"v2/pod/cpu.max", "500000 100000\n"}}, 5},
     {"v2, another namespace's path: the mount's root", "0::/../other/app\n", v2,

@@ -115,7 +115,7 @@ TYPED_TEST(third_crew, runs_each_task_once_and_drains_at_the_stop) {
     EXPECT_EQ(ran, 10'000);
     EXPECT_EQ(o.crew.counters().run, 10'000U);
     task_type* late = storage::make([] {});
-    EXPECT_FALSE(o.crew.post(late)) << "behind the stop";
+    EXPECT_FALSE(o.crew.post(late)) << "after the stop";
     late->drop();
 }
 

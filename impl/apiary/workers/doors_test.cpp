@@ -136,7 +136,7 @@ TEST(two_doors, chains_that_live_at_the_stop_go_on_to_their_end) {
     for (unsigned i = 0; i != 3; ++i) c.start(i);
     for (int i = 0; i != 10; ++i) ASSERT_TRUE(all.start(1000));
     all.stop(stop_mode::drain);
-    EXPECT_FALSE(all.start(1)) << "behind the stop";
+    EXPECT_FALSE(all.start(1)) << "after the stop";
     while (!c.stopping()) std::this_thread::yield();
     c.stop(stop_mode::drain);
     EXPECT_EQ(all.ran, 10'000);

@@ -82,12 +82,12 @@ struct end_is_seen : pool_scenario<Sync> {
         this->pool->request_stop(co_stop::drain);
         if (!this->pool->stopping()) return;
         Sync::reach("pool.seen_ended");
-        Sync::law(this->done.read() == 1, "what a coroutine did is not seen behind the end");
+        Sync::law(this->done.read() == 1, "what a coroutine did is not seen after the end");
     }
 };
 APIARY_CHECK(end_is_seen);
 
-// A coroutine that lives spawns behind the stop.
+// A coroutine that lives spawns after the stop.
 template <class Sync>
 struct continuation_against_stop : pool_scenario<Sync> {
     static constexpr const char* what = "a coroutine spawns another while the stop comes: both run";
@@ -333,7 +333,7 @@ struct stop_ends_a_sync_wait : pool_scenario<Sync> {
     void thread(unsigned i) {
         if (i == 0) return this->pool->run_worker(0);
         Sync::law(this->pool->template wait_for<awaited>(waits()) == awaited::cancelled, "it was not cancelled");
-        Sync::law(this->done.read() == 1, "what the coroutine did is not seen behind the wait");
+        Sync::law(this->done.read() == 1, "what the coroutine did is not seen after the wait");
     }
     void after() { Sync::law(this->ran == 1 && this->pool->report().living == 0, "the coroutines did not end once"); }
 };
@@ -437,7 +437,7 @@ struct sync_wait_latch : pool_scenario<Sync> {
     void thread(unsigned i) {
         if (i == 0) return this->pool->run_worker(0);
         Sync::law(this->pool->template wait_for<int>(answers()) == 6, "the result of a root got lost");
-        Sync::law(this->done.read() == 5, "what the coroutine did is not seen behind the wait");
+        Sync::law(this->done.read() == 5, "what the coroutine did is not seen after the wait");
         this->pool->request_stop(co_stop::drain);
     }
     void after() { Sync::law(this->pool->report().living == 0, "it lives"); }

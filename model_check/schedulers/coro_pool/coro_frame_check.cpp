@@ -103,7 +103,7 @@ struct frames : co_root<Sync> {
         ++went_on;
         for (std::size_t i = 0; i != Branches; ++i) {
             (void)gone[i].read();  // a race, if its frame still goes
-            Sync::law(written[i].read() == static_cast<int>(i) + 1, "what a branch did is not seen behind the join");
+            Sync::law(written[i].read() == static_cast<int>(i) + 1, "what a branch did is not seen after the join");
         }
     }
     // On worker 0.
@@ -217,7 +217,7 @@ struct groups_lie_upon_each_other : frames<Sync, 2, 3> {
     typename base::template task<int> inner() {
         const auto [x, y] = co_await when_all(suspends(), this->branch(1));
         Sync::law(x == 1 && y == 2, "the result of a branch got lost");
-        Sync::law(this->written[1].read() == 2, "what a branch did is not seen behind the join");
+        Sync::law(this->written[1].read() == 2, "what a branch did is not seen after the join");
         co_return x + y;
     }
     typename base::template task<> parent() {
@@ -394,7 +394,7 @@ APIARY_CHECK(first_of_two);
 template <class Sync>
 struct first_ends_a_wait : contenders<Sync> {
     static constexpr const char* what =
-        "a contender ends while the other begins to wait: that wait is cancelled, and the record goes behind both";
+        "a contender ends while the other begins to wait: that wait is cancelled, and the record goes after both";
     static constexpr std::array must_reach{"co_race.lost", "waiter.brought_back", "cancel.came_before"};
     using base = contenders<Sync>;
     async_event<Sync> never;

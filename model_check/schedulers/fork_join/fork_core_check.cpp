@@ -48,7 +48,7 @@ struct fork_wakes_a_sleeper {
                 written.write(1);
                 gate.store(true, std::memory_order_relaxed);
             });
-        Sync::law(written.read() == 1, "what the branch wrote is not seen behind its join");
+        Sync::law(written.read() == 1, "what the branch wrote is not seen after its join");
     }
     void after() {
         Sync::law(pool.counters().stolen == 1, "nobody took the branch");
@@ -124,7 +124,7 @@ struct caller_forks_as_a_worker_goes_to_sleep {
                        })
                 .second;
         });
-        Sync::law(got == 7 && written.read() == 7, "what the branch did is not seen behind its join");
+        Sync::law(got == 7 && written.read() == 7, "what the branch did is not seen after its join");
     }
     void after() {
         const fork_join_counters all = pool.counters();
@@ -156,7 +156,7 @@ struct seat_changes_hands {
         if (!mine) return;
         typename Sync::template scoped<typename Sync::template cell<int>> written;
         fork_join(*mine, [] {}, [&] { written->write(7); });
-        Sync::law(written->read() == 7, "what the branch did is not seen behind its join");
+        Sync::law(written->read() == 7, "what the branch did is not seen after its join");
     }
     void after() {
         const auto seated = pool.counters().seated;

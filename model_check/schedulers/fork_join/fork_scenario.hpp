@@ -60,7 +60,7 @@ struct forks {
         seen(id);
     }
     void seen(std::size_t id) {
-        Sync::law(written[id].read() == static_cast<int>(id) + 1, "what a branch wrote is not seen behind its join");
+        Sync::law(written[id].read() == static_cast<int>(id) + 1, "what a branch wrote is not seen after its join");
     }
     bool steal(unsigned thief) {
         return w(thief).look_for_offers(0, [] {});

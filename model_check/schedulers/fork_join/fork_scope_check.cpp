@@ -1,5 +1,5 @@
 // task_scope, parallel_for and parallel_reduce as they ship, on one worker beside a thief that looks a few times: each job and each
-// index has its turn once, what a thief did is seen behind the wait, and a scope's frame is left in peace once it is gone.
+// index has its turn once, what a thief did is seen after the wait, and a scope's frame is left in peace once it is gone.
 #include <array>
 #include <cstddef>
 #include <stdexcept>

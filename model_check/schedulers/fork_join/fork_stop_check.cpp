@@ -58,7 +58,7 @@ struct stops : forks<Sync, Ids, 2> {
             return result;
         };
     }
-    // Behind the wait. What had no turn is settled here.
+    // After the wait. What had no turn is settled here.
     void answered(bool whole) {
         const bool every = std::all_of(began.begin(), began.end(), [](bool b) { return b; });
         Sync::reach(every ? "stop.came_too_late" : "stop.left_something_out");
@@ -84,7 +84,7 @@ struct stop_between_two_jobs : stops<Sync, 2, 2> {
         s->run(this->turn(0));
         this->request(0);
         s->run([second = this->turn(1)](auto& v) {
-            Sync::law(false, "a job began that was handed in behind the stop");
+            Sync::law(false, "a job began that was handed in after the stop");
             second(v);
         });
         const bool whole = s->wait();

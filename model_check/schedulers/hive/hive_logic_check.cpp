@@ -114,12 +114,12 @@ struct hive_stop_is_looked_at_by_its_own_task : hive_scenario<Sync, 2, 0, 0, 1> 
     static constexpr std::array must_reach{"stop.refused_all"};
     using base = hive_scenario<Sync, 2, 0, 0, 1>;
     task<Sync>* forbidden() {
-        return base::storage::make([] { Sync::law(false, "a task ran behind the stop that discards it"); });
+        return base::storage::make([] { Sync::law(false, "a task ran after the stop that discards it"); });
     }
     template <class Post>
     void refused(Post post) {
         auto* t = forbidden();
-        Sync::law(!post(t), "a post was accepted behind the stop");
+        Sync::law(!post(t), "a post was accepted after the stop");
         t->drop();
     }
     void before() {

@@ -135,7 +135,7 @@ struct word_call_against_block : one_process<Sync, 3, process_state::blocked, 3>
     }
     void after() {
         Sync::law(this->word.state() == process_state::blocked, "a block did not last, or was not begun again");
-        // Behind the last run: a message that came late waits for the next completion.
+        // After the last run: a message that came late waits for the next completion.
         this->send(2, true);
         this->settle();
     }
@@ -167,7 +167,7 @@ struct word_cancel_reaches_a_block : one_process<Sync, 2, process_state::blocked
 };
 APIARY_CHECK(word_cancel_reaches_a_block);
 
-// Its first run says again(); behind the later ones it waits as the others do.
+// Its first run says again(); after the later ones it waits as the others do.
 template <class Sync>
 struct word_runs_again_against_a_message : one_process<Sync, 2, process_state::idle, 2> {
     static constexpr const char* what =

@@ -1,6 +1,6 @@
 // The scheduler as it ships, without its threads: workers from run() to their end, processes that are spawned, sent to, cancelled
 // and killed by others meanwhile. What was accepted is received or buried; every cancel is told; the end is reached, once, and
-// behind everything that lived.
+// after everything that lived.
 #include <cstddef>
 #include <new>
 
@@ -224,7 +224,7 @@ struct kill_against_send : processes_scenario<Sync, 1, 2> {
 };
 APIARY_CHECK(kill_against_send);
 
-// A stop that forces: behind the walk of the cancels nobody lingers, also one that ignores its cancel.
+// A stop that forces: after the walk of the cancels nobody lingers, also one that ignores its cancel.
 template <class Sync>
 struct force_ends_the_stubborn : processes_scenario<Sync, 1, 1> {
     static constexpr const char* what = "a process ignores its cancel: the force ends it, wherever it is";
@@ -467,7 +467,7 @@ APIARY_CHECK(others_run_first);
 // Two workers; a process that was woken lies in the slot of the one, and the other may steal it.
 template <class Sync>
 struct last_one_out : processes_scenario<Sync, 2, 0> {
-    static constexpr const char* what = "two workers, the last process in the slot of one: both leave, behind its end";
+    static constexpr const char* what = "two workers, the last process in the slot of one: both leave, after its end";
     static constexpr std::array must_reach{"worker.stole", "sleeper.slept"};
     void before() {
         this->make();

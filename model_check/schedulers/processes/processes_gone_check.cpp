@@ -13,7 +13,7 @@ using model::handshake_parameters;
 using model::seen;
 using model::watched;
 
-// The thread that waits is the worker, too: its thread would be joined behind the wait.
+// The thread that waits is the worker, too: its thread would be joined after the wait.
 template <class Sync>
 struct goes_behind_the_wait {
     static constexpr unsigned threads = 2;

@@ -47,7 +47,7 @@ struct edges_against_ends : window_scenario<Sync, 4, 3> {
 };
 template <class Sync>
 struct edges_to_producers_that_end : edges_against_ends<Sync, 1> {
-    static constexpr const char* what = "a task is submitted while its two producers end: it runs once, behind both";
+    static constexpr const char* what = "a task is submitted while its two producers end: it runs once, after both";
     static constexpr const char* exhibit = "a26_ready_too_early";
 };
 APIARY_CHECK(edges_to_producers_that_end);
@@ -219,7 +219,7 @@ APIARY_CHECK(block_of_a_younger_task_stays);
 template <class Sync>
 struct scope_ends_while_a_consumer_does : window_scenario<Sync, 2, 2, 2, 1> {
     static constexpr const char* what =
-        "the scope ends while the last consumer does: the output is reclaimed behind both";
+        "the scope ends while the last consumer does: the output is reclaimed after both";
     static constexpr const char* exhibit = "a28_count_loaded_first";
     static constexpr std::array must_reach{"window.waited"};
     void before() {
@@ -274,7 +274,7 @@ struct wait_for_all_sees_all : window_scenario<Sync, 4, 3> {
         this->window.wait_for_all([this](auto& s) { this->wait(s); });
         for (task_id id = 0; id != 2; ++id) {
             Sync::law(this->made[id].read() == id, "a wait for all has left a task out");
-            Sync::law(this->window.state(id) == task_state::completed, "a task is not completed behind the wait");
+            Sync::law(this->window.state(id) == task_state::completed, "a task is not completed after the wait");
         }
     }
     void after() { this->everything_is_consumed(); }

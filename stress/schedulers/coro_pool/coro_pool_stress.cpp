@@ -142,7 +142,7 @@ struct tree {
             });
             sum = x.take() + y.take();
         }
-        if (copy != node + 1) w->r.fail("what a branch wrote is not there behind its join");
+        if (copy != node + 1) w->r.fail("what a branch wrote is not there after its join");
         co_return sum;
     }
     // The loser waits for the ferryman, which may resume it after the parent and its frame have gone.
@@ -243,9 +243,9 @@ void body(apiary::stress::run& r) {
     here.stop();
     there.stop();
     const auto c = here.report(), d = there.report();
-    if (c.living != 0 || d.living != 0) r.fail("something lives behind the stop");
-    if (w.asleep != 0) r.fail("one that slept has not ended behind the stop");
-    if (w.raced != 0) r.fail("a contender of when_any has not ended behind the stop");
+    if (c.living != 0 || d.living != 0) r.fail("something lives after the stop");
+    if (w.asleep != 0) r.fail("one that slept has not ended after the stop");
+    if (w.raced != 0) r.fail("a contender of when_any has not ended after the stop");
     if (!cancels && w.counted != w.spawned) r.fail("not every spawned coroutine has run to its end");
     if (w.counted > w.spawned) r.fail("a coroutine ran that nobody spawned, or twice");
 }

@@ -58,7 +58,7 @@ struct tree {
                 copy += 1;
                 return grow(v, 2 * node + 1, depth - 1);
             });
-        if (copy != node + 1) r->fail("what a branch wrote is not there behind its join");
+        if (copy != node + 1) r->fail("what a branch wrote is not there after its join");
         return x + y;
     }
     // Empty if a branch throws. The first branch's exception travels, so it is that of the leftmost branch that throws,

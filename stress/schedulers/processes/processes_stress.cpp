@@ -194,7 +194,7 @@ void body(apiary::stress::run& r) {
     const auto report = all.stop();
     if (!report.over) r.fail("a scheduler whose steps return did not come to its end");
     const auto c = all.counters();
-    if (c.living != 0) r.fail("something lives behind the end");
+    if (c.living != 0) r.fail("something lives after the end");
     if (k.closed != k.spawned) r.fail("spawned " + std::to_string(k.spawned) + ", closed " + std::to_string(k.closed));
     if (c.dead_letters != listened) r.fail("a dead letter was counted and not told, or told twice");
     if (k.accepted != k.received + c.dead_letters)

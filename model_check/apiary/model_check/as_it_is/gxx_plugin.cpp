@@ -9,7 +9,7 @@
 // The language allows that copy: only a class whose copies are trivial is handed so; any other goes by reference, and its
 // constructors are instrumented. Passes behind may take the local out again; the instrumentation stays.
 //
-// Ends of objects. Where an object's bytes hold nothing any more, behind its destructor or at the end of its scope, g++ has a
+// Ends of objects. Where an object's bytes hold nothing any more, after its destructor or at the end of its scope, g++ has a
 // mark, a clobber. There the runtime is told: all other uses come before. Not of more than 4 KiB.
 //
 // Reads whose value nobody uses. g++ would take them out before it instruments: `if (q.try_pop(v)) ++n;` reads no value. Before
@@ -228,7 +228,7 @@ void find_those_that_go(function* f, locals* found) {
     }
 }
 
-// In front of a constructor's work stands the same mark as behind a destructor's.
+// In front of a constructor's work stands the same mark as after a destructor's.
 bool tells_an_end(gimple_stmt_iterator* at, locals* gone) {
     gimple* const clobber = gsi_stmt(*at);
     if (!gimple_clobber_p(clobber)) return false;

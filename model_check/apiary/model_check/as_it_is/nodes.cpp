@@ -208,7 +208,7 @@ void _List_node_base::_M_reverse() noexcept {
     } while (n != this);
 }
 
-// A header of an empty list points to itself, and so it does behind the exchange.
+// A header of an empty list points to itself, and so it does after the exchange.
 void _List_node_base::swap(_List_node_base& x, _List_node_base& y) noexcept {
     const auto take = [](_List_node_base& header, const _List_node_base& from, const _List_node_base* was) {
         header = from;

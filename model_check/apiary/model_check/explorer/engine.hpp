@@ -138,7 +138,7 @@ public:
     // The other modes: one run along `d`. With a trace, rows are collected.
     run_end follow(decider& d, std::vector<trace_row>* trace);
 
-    // Whether a run goes on behind its end (go_beyond) where only the bound keeps waits with deadlines from giving up.
+    // Whether a run goes on after its end (go_beyond) where only the bound keeps waits with deadlines from giving up.
     void look_beyond(bool on) { looks_beyond_ = on; }
     void allow_timeouts(unsigned n) { limits_.most[timeouts] = std::max(limits_.most[timeouts], n); }
 

@@ -236,7 +236,7 @@ struct thrown_beside_another_half {
             loop(w);
         }),
                      std::runtime_error);
-        EXPECT_EQ(turns, 2) << "one began behind the exception";
+        EXPECT_EQ(turns, 2) << "one began after the exception";
         EXPECT_EQ(pool.counters().lost_exceptions, 0U);
     }
 };
@@ -275,7 +275,7 @@ TEST(parallel_for, begins_no_chunk_behind_a_stop) {
     EXPECT_FALSE(whole);
     EXPECT_LT(turns, 1'000'000);
     const bool any = pool.run([&](context& w) {
-        return parallel_for(w, 0, 10, [](int) { ADD_FAILURE() << "began behind the stop"; },
+        return parallel_for(w, 0, 10, [](int) { ADD_FAILURE() << "began after the stop"; },
                             {.stop = stop.get_token()});
     });
     EXPECT_FALSE(any);
@@ -323,7 +323,7 @@ TEST(parallel_reduce, gives_nothing_where_a_stop_left_something_out) {
     EXPECT_EQ(sum_of(6), 15) << "the stop came when all had begun";
     turns = 0;
     EXPECT_EQ(sum_of(1), std::nullopt);
-    EXPECT_EQ(turns, 0) << "began behind the stop";
+    EXPECT_EQ(turns, 0) << "began after the stop";
     EXPECT_EQ(sum_of(0), 0) << "nothing was left out";
 }
 

@@ -198,7 +198,7 @@ TEST(task_scope, remembers_a_job_without_a_turn_whose_place_was_used_again) {
         for (int i = 0; i != 20; ++i) {
             std::atomic<bool> stopped = true, asked = false;
             apiary::task_scope<context, 1, 48, token> s(w, {&stopped, &asked});
-            s.run([] { ADD_FAILURE() << "began behind the stop"; });
+            s.run([] { ADD_FAILURE() << "began after the stop"; });
             EXPECT_TRUE(comes_true([&] { return w.share(), asked.load(); }));
             std::this_thread::yield();
             stopped = false;
@@ -295,7 +295,7 @@ TEST(task_scope, begins_no_job_behind_a_stop) {
         s.run([&] { ++ran; });
         EXPECT_TRUE(s.wait());
         stop.request_stop();
-        for (int i = 0; i != 20; ++i) s.run([] { ADD_FAILURE() << "began behind the stop"; });
+        for (int i = 0; i != 20; ++i) s.run([] { ADD_FAILURE() << "began after the stop"; });
         EXPECT_FALSE(s.wait());
         EXPECT_EQ(ran, 1);
         EXPECT_TRUE(s.wait()) << "nothing is left";
@@ -316,7 +316,7 @@ TEST(task_scope, tells_of_a_job_that_had_no_room_behind_a_stop) {
         });
         wait_for(begun);
         stop.request_stop();
-        s.run([] { ADD_FAILURE() << "began behind the stop"; });
+        s.run([] { ADD_FAILURE() << "began after the stop"; });
         may_end = true;
         EXPECT_FALSE(s.wait());
         EXPECT_TRUE(s.wait()) << "nothing is left";

@@ -194,7 +194,7 @@ TEST(epoll_driver, a_source_that_is_watched_again_behind_a_close_is_told_no_fare
     ASSERT_EQ(driver.watch(source, {}), watch_result::watched);
     ASSERT_EQ(::dup3(q.read, p.read, O_CLOEXEC), p.read);  // closes it under the source, and the number comes back
     ASSERT_EQ(driver.watch(source, {}), watch_result::watched);
-    EXPECT_TRUE(source.farewells.empty()) << "it would be told more behind its farewell";
+    EXPECT_TRUE(source.farewells.empty()) << "it would be told more after its farewell";
     EXPECT_EQ(driver.watched(), 1U);
     q.put();
     driver.poll();

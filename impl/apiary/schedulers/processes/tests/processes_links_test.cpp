@@ -100,7 +100,7 @@ TEST(processes_links, an_unlinked_one_lives_on_and_a_link_to_the_dead_is_refused
     EXPECT_TRUE(seen.linked.empty());
     EXPECT_EQ(all.send(b, 0), send_answer::accepted);
     wait_for([&] { return !all.lives(b); });
-    EXPECT_TRUE(finished) << "by its own step, behind the end of the other";
+    EXPECT_TRUE(finished) << "by its own step, after the end of the other";
 }
 
 TEST(processes_links, a_link_and_its_unlink_that_cross_with_a_link_leave_it_at_both_ends) {

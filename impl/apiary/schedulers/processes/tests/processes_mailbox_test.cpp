@@ -337,7 +337,7 @@ TEST(processes_mailbox, an_outside_thread_blocks_until_its_message_is_taken_or_b
         std::thread sender([&] {
             const send_answer a = all.send(id, 1);
             accepted += a == send_answer::accepted ? 1U : 0U;
-            EXPECT_TRUE(ends || a == send_answer::accepted) << "it may come behind the end, and not else";
+            EXPECT_TRUE(ends || a == send_answer::accepted) << "it may come after the end, and not else";
             back = true;
         });
         std::this_thread::sleep_for(std::chrono::milliseconds(5));

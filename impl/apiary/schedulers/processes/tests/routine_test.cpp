@@ -251,7 +251,7 @@ TEST(routine, waits_with_limits_keep_as_many_timers_as_there_are_limits) {
                         }))
                          .id;
     for (int i = 0; i != 2'000; ++i) {
-        EXPECT_TRUE(all.look(made, real_sync::forever).told) << "behind its step: it waits, and finds no mail";
+        EXPECT_TRUE(all.look(made, real_sync::forever).told) << "after its step: it waits, and finds no mail";
         EXPECT_EQ(all.send(made, i), send_answer::accepted);
         wait_for([&] { return got == i + 1; });
     }

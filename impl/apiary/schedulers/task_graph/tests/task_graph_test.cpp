@@ -778,7 +778,7 @@ TEST(task_graph, refuses_bad_input) {
     EXPECT_THROW((void)g.counters(2), std::invalid_argument) << "no such type";
     EXPECT_EQ(g.close().consumed, 1U);
     EXPECT_EQ(g.state(a), task_state::consumed);
-    EXPECT_THROW(g.submit([] {}), std::logic_error) << "behind close";
+    EXPECT_THROW(g.submit([] {}), std::logic_error) << "after close";
     EXPECT_THROW(task_graph::scope{g}, std::logic_error);
     EXPECT_EQ(g.close().submitted, 1U) << "a second close says the same";
 

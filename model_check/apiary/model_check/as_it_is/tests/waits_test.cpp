@@ -75,7 +75,7 @@ bool answers(const waits::action& a, const waits::action& asked) {
     return a.what == waits::op::tell && (a.mutex == asked.mutex || asked.what == waits::op::keep_and_look);
 }
 
-// Whether a loop may have no answer: nobody gives it, but behind another loop that asks.
+// Whether a loop may have no answer: nobody gives it, but after another loop that asks.
 bool may_wait_for_ever(const waits::program& p) {
     const auto is_answered = [&](unsigned by, unsigned before) {
         for (unsigned t = 0; t < p.threads; ++t)
