@@ -188,7 +188,7 @@ inline void write_graphviz(std::ostream& out, const graph_plan& plan) {
     out << "}\n";
 }
 
-// Of each task, what it and the longest way behind it cost; INT64_MAX where that is more.
+// Of each task, what it and the longest way after it cost; INT64_MAX where that is more.
 inline std::vector<std::int64_t> ways_to_the_end(const graph_plan& plan) {
     std::vector<std::int64_t> ways(plan.size());
     for (std::size_t i = plan.size(); i-- != 0;) {

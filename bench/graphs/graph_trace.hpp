@@ -4,7 +4,7 @@
 // When to use it. To see a schedule, and to compare one with what was predicted. When not: for what the
 // engine's threads do between tasks (workers/trace.hpp).
 //
-// Threads. run_plan: the graph's submitter. The rest: any, behind it.
+// Threads. run_plan: the graph's submitter. The rest: any, after it.
 // Tested by graph_trace_test.cpp.
 #pragma once
 

@@ -4,7 +4,7 @@
 //
 // Two threads are pinned to two processors. Each price is the median of many short batches, so that one that was
 // interrupted does not count. Where the quartiles of a price lie farther apart than --most-spread of its median, or where it
-// cannot be measured here, the price of --defaults stays. A comment behind each price says which.
+// cannot be measured here, the price of --defaults stays. A comment after each price says which.
 //
 // Writes a profile. Exit status: 0 it is whole; 2 bad arguments; 3 a thread cannot be pinned, or the file not be written.
 #include <linux/futex.h>

@@ -98,7 +98,7 @@ struct linearizable_text {
 
 bool add_linearizable(linearizable_text text, void (*body)(), bool instrumented, std::source_location at);
 
-// The scenario that is being run. Its first and last calls are the list behind those of the threads.
+// The scenario that is being run. Its first and last calls are the list after those of the threads.
 unsigned threads_of_scenario();
 enum class part : unsigned { first = 7, last = 8 };  // beside the threads, which are 0 to 6
 unsigned calls_of(unsigned which);

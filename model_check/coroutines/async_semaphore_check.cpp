@@ -102,7 +102,7 @@ APIARY_CHECK(unlock_meets_the_last_cancel);
 template <class Sync>
 struct newcomer_does_not_overtake : locking_scenario<Sync> {
     static constexpr const char* what =
-        "a newcomer tries to lock while the mutex is handed to one that waits: it gets it behind that one, or not";
+        "a newcomer tries to lock while the mutex is handed to one that waits: it gets it after that one, or not";
     static constexpr unsigned threads = 2;
     static constexpr std::array must_reach{"newcomer.got_it", "newcomer.came_too_early"};
     void before() {

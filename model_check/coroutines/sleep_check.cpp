@@ -49,7 +49,7 @@ APIARY_CHECK(deadline_meets_a_cancel);
 template <class Sync>
 struct sleep_begins_while_the_thread_waits : sleeping_scenario<Sync> {
     static constexpr const char* what =
-        "a coroutine falls asleep, and the service ends behind that: the thread sees the deadline or the end";
+        "a coroutine falls asleep, and the service ends after that: the thread sees the deadline or the end";
     static constexpr unsigned threads = 2;
     static constexpr std::array must_reach{"waiter.brought_back"};
     void thread(unsigned i) {

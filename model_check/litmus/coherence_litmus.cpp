@@ -202,7 +202,7 @@ APIARY_LITMUS(strong_cas_stale);
 template <class Sync>
 struct wrc_acquire : two_words<Sync, 3, 3> {
     static constexpr const char* what =
-        "write to read causality, release and acquire: what a thread passes on is seen behind it";
+        "write to read causality, release and acquire: what a thread passes on is seen after it";
     static constexpr outcomes rc11{"0 0 0", "0 0 1", "0 1 0", "0 1 1", "1 0 0", "1 0 1", "1 1 1"};
     void thread(unsigned i) {
         if (i == 0) this->x.store(1, relaxed);

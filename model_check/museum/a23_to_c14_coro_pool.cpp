@@ -157,7 +157,7 @@ struct c13_lane_fixed : lane_beside_a_sleep<Sync, true> {
 };
 APIARY_CHECK(c13_lane_fixed);
 
-// C14. A hurry is met before the look at the lane, or behind it.
+// C14. A hurry is met before the look at the lane, or after it.
 template <class Sync, bool MetFirst>
 struct hurry_beside_a_look {
     static constexpr unsigned threads = 2;
@@ -202,7 +202,7 @@ struct c14_hurry_met_behind_the_look : hurry_beside_a_look<Sync, false> {
 APIARY_EXHIBIT(c14_hurry_met_behind_the_look, "one of high priority waits, and nothing hurries");
 template <class Sync>
 struct c14_hurry_fixed : hurry_beside_a_look<Sync, true> {
-    static constexpr const char* what = "twin of C14: the hurry is met first, and the look comes behind it";
+    static constexpr const char* what = "twin of C14: the hurry is met first, and the look comes after it";
     static constexpr const char* exhibit = "c14_hurry_met_behind_the_look";
 };
 APIARY_CHECK(c14_hurry_fixed);

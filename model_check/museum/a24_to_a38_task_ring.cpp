@@ -363,7 +363,7 @@ APIARY_EXHIBIT(a36_slot_reused_under_walk, "data race");
 template <class Sync>
 struct a36_fixed : consumer_overtakes_completer<Sync, ring_defects{}> {
     static constexpr const char* what =
-        "twin of A36: the completer's reference goes with the list, and behind that it walks consumers alone";
+        "twin of A36: the completer's reference goes with the list, and after that it walks consumers alone";
     static constexpr const char* exhibit = "a36_slot_reused_under_walk";
 };
 APIARY_CHECK(a36_fixed);

@@ -1,7 +1,7 @@
 // Defects of linked queues with many producers and one receiver, beside B15.
 //
 //   B14  stdexec #1812: an intrusive queue is never without a node: when the receiver takes the last, it puts its own
-//        `nil` node behind it. nil's old link is not taken away, and the list is a cycle; or it is taken away
+//        `nil` node after it. nil's old link is not taken away, and the list is a cycle; or it is taken away
 //        after nil can be found, together with the node that somebody has just hung there.
 //   B16  ponyc #5820: a thread that is not the receiver asks the oldest node whether it has a successor. The receiver
 //        has freed that node meanwhile, a producer has made it the newest, and so it has none: a queue that holds

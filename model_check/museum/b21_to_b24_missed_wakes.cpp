@@ -49,7 +49,7 @@ struct b21_searching_by_a_load : one_worker_one_post<Sync, searcher_protocol<Syn
 APIARY_EXHIBIT(b21_searching_by_a_load, "deadlock");
 template <class Sync>
 struct b21_fixed : one_worker_one_post<Sync, searcher_protocol<Sync, true>> {
-    static constexpr const char* what = "twin of B21: a read-modify-write stands before the searcher's, or behind it";
+    static constexpr const char* what = "twin of B21: a read-modify-write stands before the searcher's, or after it";
     static constexpr const char* exhibit = "b21_searching_by_a_load";
     static constexpr std::array engine_laws{"deadlock"};
 };

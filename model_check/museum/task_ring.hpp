@@ -126,7 +126,7 @@ public:
         for (const unsigned end = next_.load(std::memory_order_relaxed); scope_begin_ != end;) release(scope_begin_++);
     }
 
-    // Gives one reference back. Nothing of the slot is touched behind that but by the one that gives back the last.
+    // Gives one reference back. Nothing of the slot is touched after that but by the one that gives back the last.
     void release(unsigned task) {
         slot& s = at(task);
         if constexpr (counts_in_two_words) {

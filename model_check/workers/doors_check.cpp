@@ -1,5 +1,5 @@
 // Two doors on whole workers, from run() to its end: what was accepted runs, also what living work posts after the stop; what
-// comes from outside behind it is refused; and the end is reached, once.
+// comes from outside after it is refused; and the end is reached, once.
 #include <array>
 
 #include <apiary/workers/two_doors.hpp>

@@ -61,7 +61,7 @@ APIARY_CHECK(help_against_a_thief);
 template <class Sync>
 struct last_child_opens_the_latch : joining<Sync, 2> {
     static constexpr const char* what =
-        "two children on two workers: whichever comes last opens the latch, and all that both did is seen behind it";
+        "two children on two workers: whichever comes last opens the latch, and all that both did is seen after it";
     static constexpr unsigned threads = 3;
     static constexpr std::array must_reach{"sleeper.slept"};
     typename joining<Sync, 2>::latch_type* l = nullptr;

@@ -1,5 +1,5 @@
 """Fake subjects, check programs and stress programs that speak the treaty, well or badly: subjects are a small compiled
-program with its claims behind it, because a race starts them some hundred times; the others are scripts."""
+program with its claims after it, because a race starts them some hundred times; the others are scripts."""
 
 from __future__ import annotations
 

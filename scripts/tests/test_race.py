@@ -439,7 +439,7 @@ class Order(unittest.TestCase):
         self.assertLess(max(longest), 3 * plain, "an operation that takes seconds ends in the time limit")
         self.assertAlmostEqual(made["slowdown_ns"], 0.1 * plain / (tasks / 64 / 2), delta=1000)
         flags = {"flags": "forks_per_op=1000"}
-        self.assertEqual(rounds.first_slowdown(plans.SCENARIOS["fib"], 1000.0, flags), 500, "behind each computation")
+        self.assertEqual(rounds.first_slowdown(plans.SCENARIOS["fib"], 1000.0, flags), 500, "after each computation")
         self.assertEqual(rounds.first_slowdown(plans.SCENARIOS["successor"], 1000.0, {"flags": ""}), 32_000)
 
     def test_what_a_disturbance_repeats_leaves_the_rounds_behind_it_as_they_were(self) -> None:

@@ -135,7 +135,7 @@ class Resumed(TreeCase):
                 done = sum(repo.read_json(path / folder.STATE)["rounds_done"].values())
                 self.assertGreaterEqual(done, 1)
                 self.shorten(path, done + 2)
-                # A round that was broken off left rows behind those that the state vouches for.
+                # A round that was broken off left rows after those that the state vouches for.
                 with (path / "rows.csv").open("a") as file:
                     file.write("1,measure,torn")
                 told = apiary(self.root, "race", "--resume")

@@ -147,7 +147,7 @@ impl Row {
         self.put("steals", counters.steals);
     }
 
-    /// Adds a flag behind those that are there.
+    /// Adds a flag after those that are there.
     pub fn put_flag(&mut self, flag: &str) {
         let flags = &mut self.0[column_index("flags")];
         if !flags.is_empty() {

@@ -309,7 +309,7 @@ fn the_slow_down_reaches_the_tasks_of_every_kind() {
     for run in [("fib", "n=15 ops=20", 20), ("tree_sum", "nodes=2047 ops=20", 20)] {
         let output = call(PROGRAMS[0].0, run.0, run.1, "2", "--slowdown-ns 1000000");
         let wall: u64 = row(&output)["wall_ns"].parse().expect("a number");
-        assert!(wall >= 20 * 1_000_000, "{}: a millisecond behind each of 20 computations, {wall}", run.0);
+        assert!(wall >= 20 * 1_000_000, "{}: a millisecond after each of 20 computations, {wall}", run.0);
     }
 }
 

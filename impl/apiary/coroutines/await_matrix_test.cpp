@@ -405,7 +405,7 @@ const await awaits[] = {
 //   dropped B begins to wait, stoppable   2 another begins, which no stop reaches   P what one waits for is provided
 //   S stop   C close   T its time comes   Z no time at all   E the service ends   M no memory for a timer
 //   R those that were let go on run   D they are dropped   X the frame of B goes while it waits
-// Behind it: how B has ended, how the other has, whether B was suspended, and how much is left of what was provided.
+// After it: how B has ended, how the other has, whether B was suspended, and how much is left of what was provided.
 enum left_over { nothing, one, one_if_returned };
 struct situation {
     const char* name;

@@ -170,7 +170,7 @@ struct waits_for_descriptor final : subject {
 };
 
 // Beside the letters of the subject: B begins to wait   S stop   R what was let go on runs   D it is dropped   X its
-// frame goes Behind it: how it has ended, and whether it was suspended.
+// frame goes after it: how it has ended, and whether it was suspended.
 struct situation {
     const char* name;
     const char* script;

@@ -175,7 +175,7 @@ TEST(epoll_poll, forgets_what_was_collected_for_sources_that_are_gone) {
     ASSERT_EQ(driver.watch(after, {}), watch_result::watched);
     q.put();
     driver.poll();
-    EXPECT_EQ(after.told.size(), 1U) << "told by the first poll behind it";
+    EXPECT_EQ(after.told.size(), 1U) << "told by the first poll after it";
     EXPECT_TRUE(before.told.empty());
 }
 

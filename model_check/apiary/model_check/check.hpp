@@ -50,7 +50,7 @@ enum class outcome { pass, fail, budget_ended, error };
 struct choice_bounds {
     unsigned weak_failures = 1, timeouts = 1, spurious_wakes = 1, reuses = 1;
     unsigned steps = 1000;  // of one thread; one step more is a livelock
-    unsigned rounds = 8;    // of code as it is: of a loop that counts, which saw the same; those behind them are cut
+    unsigned rounds = 8;    // of code as it is: of a loop that counts, which saw the same; those after them are cut
     bool operator==(const choice_bounds&) const = default;
 };
 

@@ -1,4 +1,4 @@
-// Numbers on the command lines of checks and stress programs, read strictly: decimal digits, nothing behind them, within a
+// Numbers on the command lines of checks and stress programs, read strictly: decimal digits, nothing after them, within a
 // range. By itself CLI11 reads 010 as 8 and 0x10 as 16, takes -1 and what overflows for the largest number, and any NaN.
 #pragma once
 

@@ -8,7 +8,7 @@
 
 namespace apiary::model {
 
-// The failure order of a compare-exchange is a site of its own: the operation's name with this behind it.
+// The failure order of a compare-exchange is a site of its own: the operation's name with this after it.
 inline constexpr std::string_view failure_site = ".failure";
 
 // Whether a mutation may give `order` ("relaxed", …, "dropped") to `operation` ("load", "compare_exchange_weak.failure",

@@ -599,7 +599,7 @@ struct tree_stands_back_for_each_row : tree_stands_back<Sync> {
 };
 APIARY_CHECK(tree_stands_back_for_each_row);
 
-// A hurry is taken back before the look at the lane, never behind it: what comes in between hurries again.
+// A hurry is taken back before the look at the lane, never after it: what comes in between hurries again.
 template <class Sync>
 struct hurry_against_look {
     static constexpr const char* what =

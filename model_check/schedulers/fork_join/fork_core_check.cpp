@@ -1,5 +1,5 @@
 // A fork_join_pool but for its threads: an offer wakes a worker that sleeps, and a thread that waits for its call sees what that did, or
-// gets what it threw, and is left in peace behind it.
+// gets what it threw, and is left in peace after it.
 #include <array>
 #include <stdexcept>
 
@@ -78,7 +78,7 @@ struct call_from_outside {
             got = -1;
         }
         Sync::law(got == (Throws ? -1 : 6), "a result or an exception got lost");
-        Sync::law(written.read() == 5, "what the call did is not seen behind it");
+        Sync::law(written.read() == 5, "what the call did is not seen after it");
         pool.request_stop();
     }
     void after() { Sync::law(pool.counters().roots == 1, "the call ran twice, or not at all"); }
@@ -167,7 +167,7 @@ struct seat_changes_hands {
 };
 APIARY_CHECK(seat_changes_hands);
 
-// What is thrown in a seat comes out, and the seat is free behind it.
+// What is thrown in a seat comes out, and the seat is free after it.
 template <class Sync>
 struct throw_leaves_the_seat {
     static constexpr const char* what =

@@ -213,7 +213,7 @@ struct loop_against_thief : scopes<Sync, 3, 1, 2> {
 };
 APIARY_CHECK(loop_against_thief);
 
-// Decimal numbers, put behind each other: associative, and whatever is lost, doubled or out of order shows.
+// Decimal numbers, put one after the other: associative, and whatever is lost, doubled or out of order shows.
 template <class Sync>
 struct reduce_against_thief : scopes<Sync, 3, 1, 2> {
     static constexpr const char* what = "a reduction over three indices, divided for a thief: its parts in order";

@@ -124,7 +124,7 @@ struct body_stops_its_loop : stops<Sync, 3, 2> {
 };
 APIARY_CHECK(body_stops_its_loop);
 
-// Decimal numbers, put behind each other, as in reduce_against_thief.
+// Decimal numbers, put one after the other, as in reduce_against_thief.
 template <class Sync>
 struct body_stops_its_reduction : stops<Sync, 3, 2> {
     static constexpr const char* what = "the first index of a reduction of three asks for a stop, beside a thief";

@@ -84,7 +84,7 @@ private:
     typename Sync::template atomic<unsigned> asleep_;
 };
 
-// A hive of IO workers 0 … Io-1 and compute workers behind them, on threads of the same number.
+// A hive of IO workers 0 … Io-1 and compute workers after them, on threads of the same number.
 template <class Sync, unsigned Io, unsigned Compute, unsigned Posters, std::size_t Tasks, bool ShippedParker = false>
 struct hive_scenario {
     static constexpr unsigned workers = Io + Compute;

@@ -259,7 +259,7 @@ struct watch_against_end : processes_scenario<Sync, 1, 1> {
     unsigned told = 0;
     void before() {
         this->make();
-        watched = this->spawn(1);  // first in the pool: the kill comes before its first step, or behind it
+        watched = this->spawn(1);  // first in the pool: the kill comes before its first step, or after it
         (void)this->spawn(
             0,
             [this](event&, auto& out) {
@@ -309,7 +309,7 @@ struct watch_in_the_last_run : processes_scenario<Sync, 2, 0> {
             });
         this->core->close_the_door();
     }
-    // One turn each, and what is left behind them: whole workers have too many behaviours.
+    // One turn each, and what is left after them: whole workers have too many behaviours.
     void thread(unsigned i) { (void)this->turn_on(i); }
     void after() {
         for (unsigned n = 0; n != 6 && !this->core->over(); ++n) (void)this->turn_on(n % 2);

@@ -103,7 +103,7 @@ struct suspended_one_is_killed : processes_scenario<Sync, 2, 0> {
 };
 APIARY_CHECK(suspended_one_is_killed);
 
-// A thread sends three to one that has room for one, and cancels it. One turn meanwhile; what is left behind it.
+// A thread sends three to one that has room for one, and cancels it. One turn meanwhile; what is left after it.
 template <class Sync>
 struct oldest_are_dropped : processes_scenario<Sync, 1, 1> {
     static constexpr const char* what = "a receiver drops its oldest while a thread sends: the newest is received";

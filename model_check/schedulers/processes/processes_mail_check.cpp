@@ -56,7 +56,7 @@ struct thread_waits_for_the_dead : thread_at_a_full_mailbox<Sync, true> {
 APIARY_CHECK(thread_waits_for_the_dead);
 
 // A process sends two to a mailbox of one: suspended, and resumed once, when the receiver takes or is killed. One turn each at a
-// time; what is left behind them.
+// time; what is left after them.
 template <class Sync, bool Killed>
 struct process_at_a_full_mailbox : processes_scenario<Sync, 2, 0> {
     pid sink;

@@ -199,7 +199,7 @@ def half(path: Path) -> Path:
 
 
 def writable(option: str, name: str) -> Path:
-    """The file that an option names, as seen from anywhere; refused before the work and not behind it."""
+    """The file that an option names, as seen from anywhere; refused before the work and not after it."""
     path, why = Path(name).absolute(), ""
     try:
         if not name or path.exists() and not path.is_file():

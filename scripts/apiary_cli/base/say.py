@@ -184,7 +184,7 @@ class Progress:
 
 
 def counted(label: str, items: Iterable[Any], total: int, note: Callable[[Any], str] = lambda _: "") -> Iterator[Any]:
-    """These one by one, with progress behind each."""
+    """These one by one, with progress after each."""
     with Progress(label, total) as progress:
         for one in items:
             yield one

@@ -23,7 +23,7 @@ LOCK = ".lock"
 
 def reserve(results: Path) -> tuple[str, Path]:
     """A name that nobody else has or will have, DATE-HOST, DATE-HOST-2, …, and its folder. Whoever makes
-    DATE-HOST.unfinished owns the name; it looks again for DATE-HOST behind that, since its owner may have finished
+    DATE-HOST.unfinished owns the name; it looks again for DATE-HOST after that, since its owner may have finished
     between two looks."""
     first = f"{repo.utc_stamp()}-{repo.host()}"
     for name in itertools.chain([first], (f"{first}-{number}" for number in itertools.count(2))):

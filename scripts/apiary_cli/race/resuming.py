@@ -32,7 +32,7 @@ def plan_text(plan: Plan) -> str:
 
 
 class Keeper:
-    """Writes rows and histograms behind those on the disk, and then the state that vouches for them."""
+    """Writes rows and histograms after those on the disk, and then the state that vouches for them."""
 
     def __init__(self, race: rounds.Race, out: Path, words: list[str], wrong: list[str], spent: float = 0.0):
         self.race, self.out, self.words, self.wrong = race, out, words, wrong
@@ -83,7 +83,7 @@ def same(where: Path, state: dict, plan: Plan, env_id: str, arms: list[rounds.Ar
 
 
 def restore(race: rounds.Race, where: Path, state: dict) -> None:
-    """The rounds so far, as far as the state vouches for them; what a broken-off round left behind them is cut off."""
+    """The rounds so far, as far as the state vouches for them; what a broken-off round left after them is cut off."""
     for name, size in state["sizes"].items():
         if (where / name).stat().st_size < size:
             raise refuse(where, f"{name} is shorter than it was", "the file was cut")

@@ -221,7 +221,7 @@ def run_point(
 ) -> None:
     """Every arm of one point once. Disturbed by others: all arms again, at most twice, unless processor time is the
     figure, which leaves the others out."""
-    orders = random.Random(seed)  # what a disturbance repeats changes nothing of the rounds behind it
+    orders = random.Random(seed)  # what a disturbance repeats changes nothing of the rounds after it
     release = Release.of(point, seed)
     for attempt in range(race.most_repeats + 1):
         arms = arms_of(race, point)

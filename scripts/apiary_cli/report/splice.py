@@ -31,7 +31,7 @@ def between(text: str, name: str, body: str, where: str) -> str:
     """`text` with `body` between the marks of that name, which must stand there once."""
     start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     if text.count(start) != 1 or text.count(end) != 1 or text.index(start) > text.index(end):
-        cause = f"{start} and, behind it, {end} must stand in it once"
+        cause = f"{start} and, after it, {end} must stand in it once"
         raise Fault(f"{where} has no place for this", cause, "nothing was written", USAGE)
     return f"{text[: text.index(start)]}{start}\n{body.rstrip()}\n{text[text.index(end) :]}"
 

@@ -41,7 +41,7 @@ def of_tests(rows: list[str]) -> list[str]:
 
 
 def first_error(rows: list[str]) -> str:
-    """The first test of unittest that failed, or the first line that tells of an error with the one behind it, or the last
+    """The first test of unittest that failed, or the first line that tells of an error with the one after it, or the last
     line that says anything."""
     told = [row.strip() for row in rows if row.strip()]
     if tests := of_tests(rows):

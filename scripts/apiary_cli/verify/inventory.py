@@ -43,7 +43,7 @@ class Item:
     operation: str
     order: str
     function: str
-    code: str           # the call, with a number behind it where the function has several of the same text
+    code: str           # the call, with a number after it where the function has several of the same text
     real_only: bool = False
 
     @property

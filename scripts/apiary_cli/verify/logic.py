@@ -60,7 +60,7 @@ class Mutant:
     form: str           # statement, expression, condition, either (a clause that counts as true), neither (as false)
     rule: str
     function: str
-    code: str           # what stands there, with a number behind it where the function has several of the same text
+    code: str           # what stands there, with a number after it where the function has several of the same text
     put: str            # what stands there instead
     line: int
     reason: str = ""    # of a written one: why somebody could make this mistake

@@ -1,7 +1,7 @@
 //! Two branches, again and again, down to leaves: the nodes of `fib` and `tree_sum`, and their sum worked out serially.
 //!
 //! A fork can cost two nanoseconds, and whatever stood around it would be measured, too. So each way to wait has a
-//! kernel of its own for them, in which no node looks for a slow-down: that stands behind each computation.
+//! kernel of its own for them, in which no node looks for a slow-down: that stands after each computation.
 
 /// A node of a binary tree whose sum is wanted.
 pub trait Fork: Copy + Send + Sync + 'static {

@@ -98,7 +98,7 @@ gassign* assignment(tree to, tree from, gcall* call) {
     return made;
 }
 
-// Each call has locals of its own, which end behind it: so they share the stack.
+// Each call has locals of its own, which end after it: so they share the stack.
 bool reads_into_locals(gimple_stmt_iterator* at, gcall* call) {
     bool changed = false;
     for (unsigned i = 0; i != gimple_call_num_args(call); ++i) {

@@ -80,7 +80,7 @@ bool precedes(const done_call& a, const done_call& b) {
         return which == static_cast<unsigned>(part::first) ? 0 : is_thread(which) ? 1 : 2;
     };
     if (place(a.which) != place(b.which)) return place(a.which) < place(b.which);
-    // Of a thread that had no event yet, what tells of the call is the first one behind it.
+    // Of a thread that had no event yet, what tells of the call is the first one after it.
     return b.known[a.thread] >= std::max(a.ends, 1U);
 }
 

@@ -92,7 +92,7 @@ struct write_under_way {
     std::array<std::uint64_t, most> before{};
 };
 
-// Bytes behind each other; none goes before all do.
+// Bytes one after the other; none goes before all do.
 class byte_store {
 public:
     std::size_t add(const char* from, std::size_t bytes) {
@@ -147,7 +147,7 @@ struct modelled_thread {
     std::vector<std::pair<void (*)(void*), void*>> at_end;  // destructors of thread-local objects
 };
 
-inline constexpr std::size_t heap_overrun = 16;  // bytes behind each block that nobody owns
+inline constexpr std::size_t heap_overrun = 16;  // bytes after each block that nobody owns
 // What a byte of the heap or of a stack is before the program writes it.
 inline constexpr unsigned char unwritten = 0xA5;
 

@@ -27,7 +27,7 @@ namespace {
 struct layout {
     std::uintptr_t own = 0;         // the thread pointer of this thread
     std::size_t below = 0;          // bytes of thread-local variables in front of it
-    std::size_t above = 0;          // bytes of the C library's record behind it
+    std::size_t above = 0;          // bytes of the C library's record after it
     const char* program = nullptr;  // the program's own variables: as a thread finds them when it starts
     std::size_t program_bytes = 0, program_zeroes = 0;
     std::ptrdiff_t program_at = 0;  // from the thread pointer
@@ -105,7 +105,7 @@ std::span<const std::uintptr_t> modules_table() {
     return {from, 2 * std::min<std::size_t>(from[0] + 2, 64)};
 }
 
-// A block as its thread finds it, from `below` on, and behind it a table of its own.
+// A block as its thread finds it, from `below` on, and after it a table of its own.
 using first_block = std::vector<char>;
 first_block made_for(unsigned thread, std::span<const std::uintptr_t> table) {
     const layout& all = known();

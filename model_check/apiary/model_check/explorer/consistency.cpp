@@ -109,7 +109,7 @@ private:
         std::vector<char> colour;
     };
 
-    // Whether an edge of psc could start at `e`: it is seq_cst or after a fence that psc knows, and co goes on behind it.
+    // Whether an edge of psc could start at `e`: it is seq_cst or after a fence that psc knows, and co goes on after it.
     [[nodiscard]] bool may_leave(const event& e) const {
         if (place(e) == g_.slots[e.slot].co.size()) return false;
         if (e.seq_cst()) return true;

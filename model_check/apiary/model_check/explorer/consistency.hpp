@@ -9,7 +9,7 @@
 
 namespace apiary::model::explorer {
 
-// The earliest place in co that an event knowing `hb` may still read, and behind which its write must stand.
+// The earliest place in co that an event knowing `hb` may still read, and after which its write must stand.
 unsigned earliest_store(const graph& g, unsigned slot, const vector_clock& hb);
 
 // Whether a new write may be put behind `place` stores without coming between a read-modify-write and its source.

@@ -352,7 +352,7 @@ TEST(task_graph, writes_what_the_workers_of_each_type_did_when_its_parts_have_a_
         EXPECT_NE(about.find(worker), std::string::npos) << worker;
     ASSERT_EQ(tasks.size(), 3U);
     EXPECT_EQ(tasks[0], 1U) << "the submitter ran its own";
-    EXPECT_EQ(tasks[1] + tasks[2], 1U) << "b, and its successor at once behind it";
+    EXPECT_EQ(tasks[1] + tasks[2], 1U) << "b, and its successor at once after it";
 }
 
 TEST(task_graph, has_jobs_that_were_run_and_not_cancelled_in_the_books_of_its_workers) {
