@@ -94,6 +94,7 @@ struct process_stop_report {
     std::uint64_t undelivered = 0;
 };
 
+// Each is a count of its own and orders nothing: one may be older than another. After a join all are exact.
 struct process_counters {
     std::uint64_t living = 0;  // processes and offloaded calls
     std::uint64_t spawned = 0, dead_letters = 0, late_completions = 0;
