@@ -259,6 +259,153 @@ TEST(VirtualLines, ALineThatWasAskedForAheadIsThereInTime) {
     EXPECT_EQ(o.counts.moves, 1U);
 }
 
+TEST(VirtualLines, APrefetchAsksForACopyAndALoadWaitsForTheRest) {
+    static own_line x;
+    double at_once = 0, again = 0, midway = 0, late = 0;
+    const auto load = [] {
+        const double before = now();
+        (void)x.w.load(relaxed);
+        return now() - before;
+    };
+    const outcome o = run({[&] { x.w.fetch_add(1, relaxed); },
+                           [&] {
+                               machine::current()->spend(1000 * ns);
+                               S::prefetch(&x);
+                               EXPECT_EQ(now(), 1000);
+                               at_once = load();
+                               again = load();
+                           },
+                           [&] {
+                               machine::current()->spend(5000 * ns);
+                               S::prefetch(&x);  // others have clean copies
+                               machine::current()->spend(30 * ns);
+                               midway = load();
+                           },
+                           [&] {
+                               machine::current()->spend(9000 * ns);
+                               S::prefetch(&x);
+                               S::prefetch(&x);
+                               machine::current()->spend(50 * ns);
+                               late = load();
+                           }});
+    EXPECT_EQ(at_once, 100 + 1);
+    EXPECT_EQ(again, 1);
+    EXPECT_EQ(midway, 20 + 1);
+    EXPECT_EQ(late, 1);
+    EXPECT_EQ(o.counts.moves, 3U);
+    EXPECT_EQ(o.counts.operations, 5U);
+    for (const moves::place_row& p : o.table.at(0).places) EXPECT_EQ(p.kind, 'P');
+}
+
+TEST(VirtualLines, APrefetchIsInVainWhereAWriterComesBeforeTheLoad) {
+    for (const double at : {1060.0, 1300.0}) {  // the store waits until the copy has come, and has the line at 1200
+        static own_line x;
+        double took = 0;
+        std::uint64_t seen = 0;
+        const outcome o = run({[&] {
+                                   x.w.store(1, relaxed);
+                                   machine::current()->spend(1049 * ns);
+                                   x.w.store(2, relaxed);  // at 1050
+                               },
+                               [&] {
+                                   machine::current()->spend(1000 * ns);
+                                   S::prefetch(&x);
+                                   machine::current()->spend(static_cast<picoseconds>(at - 1000) * ns);
+                                   seen = x.w.load(relaxed);
+                                   took = now() - at;
+                               }});
+        EXPECT_EQ(took, at == 1300 ? 100 : 1300 - 1060);
+        EXPECT_EQ(seen, 2U);
+        EXPECT_EQ(o.counts.moves, 3U);
+    }
+}
+
+TEST(VirtualLines, APrefetchTakesAChangedLineWholeWhereALoadWould) {
+    prices p = round_prices();
+    p.load_takes = 1;
+    static own_line x;
+    double read = 0, written = 0;
+    const outcome o = run({[&] { x.w.fetch_add(1, relaxed); },
+                           [&] {
+                               machine::current()->spend(1000 * ns);
+                               S::prefetch(&x);
+                               machine::current()->spend(40 * ns);
+                               const double before = now();
+                               (void)x.w.load(relaxed);
+                               read = now() - before;
+                               x.w.fetch_add(1, relaxed);
+                               written = now() - before - read;
+                           }},
+                          p);
+    EXPECT_EQ(read, 60 + 1);
+    EXPECT_EQ(written, 5);
+    EXPECT_EQ(o.counts.moves, 1U);
+}
+
+// Also by what waits for a prefetched line but is no operation of the policy, and by a change.
+TEST(VirtualLines, WhateverNeedsAPrefetchedLineWaitsForIt) {
+    static std::array<own_line, 2> x;
+    run({[&] {
+        S::prefetch(nullptr);
+        S::prefetch(&x[0]);  // both are cold
+        S::prefetch(&x[1]);
+        EXPECT_EQ(now(), 0);
+        machine::current()->touch_plain(&x[0], 8, access::load, nullptr);
+        EXPECT_EQ(now(), 10);
+        machine::current()->touch_plain(&x[0], 8, access::load, nullptr);
+        EXPECT_EQ(now(), 10);
+    }});
+    run({[&] {
+             S::prefetch(&x[0]);
+             x[0].w.fetch_add(1, relaxed);
+             EXPECT_EQ(now(), 10 + 5);
+         },
+         [&] {
+             machine::current()->spend(1000 * ns);
+             S::prefetch(&x[0]);  // there at 1100; then the other one has to lose its copy
+             x[0].w.fetch_add(1, relaxed);
+             EXPECT_EQ(now(), 1000 + 100 + 100 + 5);
+         }});
+    run_each(3, [&](unsigned me) {
+        machine::current()->spend((me + 1) * 1000 * ns);
+        if (me != 2) return (void)x[0].w.load(relaxed);
+        S::prefetch(&x[0]);  // two have clean copies, so this one is there at 3050, and the line takes others from 3020
+        x[0].w.fetch_add(1, relaxed);
+        EXPECT_EQ(now(), 3000 + 50 + 100 + 5);
+    });
+    run_each(3, [&](unsigned me) {
+        machine::current()->spend((me + 1) * 1000 * ns);
+        if (me != 2) return (void)x[0].w.load(relaxed);
+        S::prefetch(&x[0]);
+        machine::current()->ask_ahead(&x[0]);
+        x[0].w.fetch_add(1, relaxed);
+        EXPECT_EQ(now(), 3000 + 50 + 100 + 5);
+    });
+}
+
+TEST(VirtualLines, AProcessorWaitsForSixteenPrefetchedCopiesAtATime) {
+    static std::array<own_line, 33> x;
+    run({[&] {
+        for (unsigned i = 0; i != 17; ++i) S::prefetch(&x[i]);
+        machine::current()->spend(10 * ns);
+        for (unsigned i = 16; i != 32; ++i) S::prefetch(&x[i]);  // the first ones are there, and so there is room
+        machine::current()->spend(10 * ns);
+        for (unsigned i = 0; i != 32; ++i) (void)x[i].w.load(relaxed);
+        EXPECT_EQ(now(), 20 + 32);
+        for (unsigned i = 0; i != 16; ++i) S::prefetch(&x[i]);  // has them
+        S::prefetch(&x[32]);
+        machine::current()->spend(10 * ns);
+        (void)x[32].w.load(relaxed);
+        EXPECT_EQ(now(), 62 + 1);
+    }});
+    run({[&] {
+        for (unsigned i = 0; i != 17; ++i) S::prefetch(&x[i]);
+        machine::current()->spend(10 * ns);
+        for (unsigned i = 0; i != 17; ++i) (void)x[i].w.load(relaxed);
+        EXPECT_EQ(now(), 10 + 16 + 10);  // the last one was not asked for
+    }});
+}
+
 // Two locks of the textbooks (Mellor-Crummey and Scott, 1991).
 class ticket_lock {
 public:

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace apiary::virt {
 
@@ -13,6 +14,7 @@ lines::lines(const prices& p, unsigned processors)
     : p_(p),
       words_((processors + 63) / 64),
       kept_(std::size_t{words_} * 64),
+      ahead_(std::size_t{words_} * 64),
       pages_(static_cast<page**>(std::calloc(arena::pages_in_all + 1, sizeof(page*)))) {
     if (pages_ == nullptr) throw std::bad_alloc();
 }
@@ -91,6 +93,20 @@ void lines::give_to(line& l, unsigned c, picoseconds start, picoseconds cost) {
     l.owner = static_cast<std::int16_t>(c);
 }
 
+void lines::leave_copies(line& l, unsigned c, picoseconds start, picoseconds cost) {
+    l.busy_until = start + (l.owner >= 0 ? cost : p_.copy_occupies);
+    if (l.owner >= 0) add_copy(l, static_cast<unsigned>(l.owner));
+    l.owner = -1;
+    add_copy(l, c);
+}
+
+picoseconds lines::take_arrival(const line& l, unsigned c) {
+    copies_ahead& a = ahead_[c];
+    for (std::size_t i = 0; i != a.count; ++i)
+        if (a.of[i].which == &l) return std::exchange(a.of[i], a.of[--a.count]).comes;
+    return 0;
+}
+
 const lines::kept* lines::still_has(const line& l, unsigned c, picoseconds now) const {
     if (now >= l.former_has) return nullptr;
     for (const kept& k : kept_[c])
@@ -104,6 +120,7 @@ lines::outcome lines::touch(std::uintptr_t address, access kind, unsigned c, pro
     if (kind == access::change) times.clock = std::max(times.clock, times.stores_done);
     const bool mine = l.owner == static_cast<int>(c), copy = has_copy(l, c);
     const bool others = l.copy_count > (copy ? 1U : 0U);
+    const picoseconds arrival = take_arrival(l, c);  // waited for also where the copy has been lost meanwhile
     const kept* const still = mine ? nullptr : still_has(l, c, times.clock);
     bool has = mine || (kind == access::load && copy) || still != nullptr;
     if (!has && copy && !others) {  // the only copy: nobody has to be asked
@@ -113,23 +130,26 @@ lines::outcome lines::touch(std::uintptr_t address, access kind, unsigned c, pro
     }
     if (has) {
         if (kind != access::load && l.owner == static_cast<int>(c)) l.changed = true;
-        const picoseconds comes = mine && l.on_its_way ? l.busy_until : still != nullptr ? still->from : 0;
-        if (kind == access::store)
+        const picoseconds owned = mine && l.on_its_way ? l.busy_until : still != nullptr ? still->from : 0;
+        const picoseconds comes = std::max(owned, arrival);
+        if (kind == access::store) {
             times.stores_done = std::max(times.stores_done, comes);
-        else if (comes > times.clock)
-            times.clock = comes, told.waited = true;
+        } else if (comes > times.clock) {
+            told.waited = owned > times.clock || kind == access::change;
+            times.clock = comes;
+        }
         times.clock += hit;
         return told;
     }
 
-    const picoseconds cost = price_of_move(l, kind, c, others), start = std::max(times.clock, l.busy_until);
+    const picoseconds cost = price_of_move(l, kind, c, others), start = std::max({times.clock, l.busy_until, arrival});
     told.moved = l.owner >= 0 || others;
     told.waited = kind == access::change;
     told.queued = start - times.clock;
     told.cost = cost;
     l.on_its_way = false;
     const picoseconds done = start + cost;
-    if (kind == access::load && p_.load_takes != 0 && l.owner >= 0 && l.changed) {
+    if (kind == access::load && load_takes(l)) {
         give_to(l, c, start, cost);
         l.changed = false;
         told.waited = true;
@@ -137,10 +157,7 @@ lines::outcome lines::touch(std::uintptr_t address, access kind, unsigned c, pro
         return told;
     }
     if (kind == access::load) {
-        l.busy_until = start + (l.owner >= 0 ? cost : p_.copy_occupies);
-        if (l.owner >= 0) add_copy(l, static_cast<unsigned>(l.owner));
-        l.owner = -1;
-        add_copy(l, c);
+        leave_copies(l, c, start, cost);
         times.clock = done;
         return told;
     }
@@ -155,14 +172,29 @@ lines::outcome lines::touch(std::uintptr_t address, access kind, unsigned c, pro
     return told;
 }
 
-lines::outcome lines::ask_ahead(std::uintptr_t address, unsigned c, const processor_times& times) {
+lines::outcome lines::ask_ahead(std::uintptr_t address, access kind, unsigned c, const processor_times& times) {
     line& l = at(address);
-    const bool others = l.copy_count > (has_copy(l, c) ? 1U : 0U);
-    if (l.owner == static_cast<int>(c) || (l.owner < 0 && !others)) return {};
-    const picoseconds cost = price_of_move(l, access::change, c, others);
-    give_to(l, c, std::max(times.clock, l.busy_until), cost);
-    l.on_its_way = true;
-    return {.moved = true, .cost = cost};
+    const bool copy = has_copy(l, c), others = l.copy_count > (copy ? 1U : 0U), known = l.owner >= 0 || others;
+    if (l.owner == static_cast<int>(c)) return {};
+    if (kind == access::load ? copy || still_has(l, c, times.clock) != nullptr : !known) return {};
+    const picoseconds cost = price_of_move(l, kind, c, others);
+    const picoseconds start = std::max({times.clock, l.busy_until, take_arrival(l, c)});
+    if (kind != access::load || load_takes(l)) {
+        give_to(l, c, start, cost);
+        if (kind == access::load) l.changed = false;
+        l.on_its_way = true;
+        return {.moved = true, .cost = cost};
+    }
+    copies_ahead& a = ahead_[c];
+    if (a.count == a.of.size()) {  // those that are there need no entry
+        const auto there = [&](const copies_ahead::entry& e) { return e.comes <= times.clock; };
+        a.count = static_cast<std::size_t>(std::remove_if(a.of.begin(), a.of.end(), there) - a.of.begin());
+        if (a.count == a.of.size()) return {};
+    }
+    a.of[a.count++] = {&l, start + cost};
+    leave_copies(l, c, start, cost);
+    l.on_its_way = false;
+    return {.moved = known, .cost = cost};
 }
 
 }  // namespace apiary::virt

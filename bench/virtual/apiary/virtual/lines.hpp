@@ -7,6 +7,9 @@
 // keeps four such lines at a time, and forgets the oldest for a fifth. A store does not wait for its line, but no
 // processor runs farther ahead of its stores than prices say.
 //
+// A line that is asked for ahead is taken or copied at once, and comes when a load or store would have brought it. The
+// first access that needs it waits for the rest. A processor waits for 16 copies at a time; it asks for no further one.
+//
 // Threads. One thread of the host.
 #pragma once
 
@@ -42,12 +45,13 @@ public:
 
     // Advances the times of processor c by an access to the line of that address; `hit` is its price where c has the line.
     outcome touch(std::uintptr_t address, access kind, unsigned c, processor_times& times, picoseconds hit);
-    // Asks for a line to be written, and goes on.
-    outcome ask_ahead(std::uintptr_t address, unsigned c, const processor_times& times);
+    // Asks for a line to be read (load) or written (store), and goes on.
+    outcome ask_ahead(std::uintptr_t address, access kind, unsigned c, const processor_times& times);
     // Whether an access would cost no more than a hit; a store is then taken as done.
     bool has(std::uintptr_t address, access kind, unsigned c) {
         line& l = at(address);
         if (l.watched && kind != access::load) return false;
+        if (waits_for(l, c)) return false;
         if (l.owner != static_cast<int>(c)) return kind == access::load && has_copy(l, c);
         if (l.on_its_way) return false;
         l.changed = l.changed || kind != access::load;
@@ -78,6 +82,15 @@ private:
         const line* which = nullptr;
         picoseconds from = 0, until = 0;
     };
+    // Copies that a processor has asked for ahead. An entry goes when the copy is there or the line has to be asked for again.
+    struct copies_ahead {
+        struct entry {
+            const line* which;
+            picoseconds comes;
+        };
+        std::array<entry, 16> of;  // as many requests as a core has under way, about
+        std::size_t count = 0;
+    };
     struct page {
         std::array<line, 64> lines;
     };
@@ -95,12 +108,22 @@ private:
     bool far(unsigned a, unsigned b) const { return a / p_.cluster != b / p_.cluster; }
     bool has_far_copy(const line& l, unsigned c) const;
     picoseconds price_of_move(const line& l, access kind, unsigned c, bool others) const;
+    bool load_takes(const line& l) const { return p_.load_takes != 0 && l.owner >= 0 && l.changed; }
     void give_to(line& l, unsigned c, picoseconds start, picoseconds cost);
+    void leave_copies(line& l, unsigned c, picoseconds start, picoseconds cost);
     const kept* still_has(const line& l, unsigned c, picoseconds now) const;
+    bool waits_for(const line& l, unsigned c) const {
+        const copies_ahead& a = ahead_[c];
+        for (std::size_t i = 0; i != a.count; ++i)
+            if (a.of[i].which == &l) return true;
+        return false;
+    }
+    picoseconds take_arrival(const line& l, unsigned c);  // of a copy that was asked for ahead, and forgets it; else 0
 
     const prices p_;
     const unsigned words_;
     host_vector<std::array<kept, 4>> kept_;  // by processor, the newest first; a fifth pushes out the oldest
+    host_vector<copies_ahead> ahead_;        // by processor
     page** const pages_;  // of the arena, and then null
     // What lies elsewhere: stacks, static data.
     std::unordered_map<std::uintptr_t, page*, std::hash<std::uintptr_t>, std::equal_to<>,

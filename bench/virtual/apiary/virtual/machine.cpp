@@ -401,8 +401,17 @@ void machine::touch_plain_lines(std::uintptr_t first, std::size_t bytes, access 
 
 void machine::ask_ahead(const void* p) {
     const auto address = reinterpret_cast<std::uintptr_t>(p);
-    const lines::outcome o = lines_.ask_ahead(address, running_->number, *running_);
+    const lines::outcome o = lines_.ask_ahead(address, access::store, running_->number, *running_);
     if (o.moved) account(address, access::ahead, {"machine", "asked for ahead", 0}, 0, 0);
+}
+
+void machine::ask_for_copy(const void* p, const place& at) {
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    if (!of_the_run(address)) return;
+    step();
+    running_->at = at;
+    const lines::outcome o = lines_.ask_ahead(address, access::load, running_->number, *running_);
+    if (o.moved) account(address, access::ahead, at, 0, 0);
 }
 
 void machine::fence() {

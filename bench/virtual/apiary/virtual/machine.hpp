@@ -103,7 +103,8 @@ public:
     static place place_of(const void* pc);
     // Basic blocks since the last operation of the thread that runs; each costs its price.
     static inline constinit thread_local std::uint64_t blocks_run = 0;
-    void ask_ahead(const void* p);
+    void ask_ahead(const void* p);                    // to write it
+    void ask_for_copy(const void* p, const place& at);  // to read it; nothing, where that is no memory of the run
     void fence();
     void barrier();
     bool futex_wait(const void* word, std::uint32_t expected, std::int64_t deadline_ns, const place& at);

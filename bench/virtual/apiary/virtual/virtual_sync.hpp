@@ -261,8 +261,9 @@ struct virtual_sync {
         machine::current()->sleep_ns(ns, at.where);
     }
 
-    // Reading ahead is not modelled.
-    static void prefetch(const void*, site = {}) noexcept {}
+    APIARY_UNSEEN static void prefetch(const void* p, site at = site::current()) noexcept {
+        if (machine::running() != nullptr) machine::current()->ask_for_copy(p, at.where);
+    }
     APIARY_UNSEEN static void prefetch_to_write(const void* p, site = {}) noexcept {
         if (machine::running() != nullptr && the_arena().contains(p)) machine::current()->ask_ahead(p);
     }
