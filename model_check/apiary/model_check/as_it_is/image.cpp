@@ -72,6 +72,16 @@ std::size_t size_before_main(const void* p) {
     return size;
 }
 
+bool a_global_is_made() { return apiary_globals_are_made; }
+
+bool is_put_back(std::uintptr_t address) {
+    const auto is_between = [address](const char* begin, const char* end) {
+        return address >= reinterpret_cast<std::uintptr_t>(begin) && address < reinterpret_cast<std::uintptr_t>(end);
+    };
+    return is_between(apiary_data_begins, apiary_data_ends) || is_between(apiary_zeroes_begin, apiary_zeroes_end) ||
+           is_between(early.data(), early.data() + early_used);
+}
+
 not_for_a_global::not_for_a_global() : was_(std::exchange(apiary_globals_are_made, false)) {}
 not_for_a_global::~not_for_a_global() { apiary_globals_are_made = was_; }
 

@@ -23,6 +23,10 @@ struct image_range {
 [[nodiscard]] void* take_before_main(std::size_t size, std::size_t alignment);
 [[nodiscard]] bool was_taken_before_main(const void* p);
 [[nodiscard]] std::size_t size_before_main(const void* p);
+// Between the first of the program's initialisers and the last.
+[[nodiscard]] bool a_global_is_made();
+// Of the image, or of the heap that globals take.
+[[nodiscard]] bool is_put_back(std::uintptr_t address);
 // While it lives, what is taken is not the program's: a scenario's own entry in the list of checks.
 class not_for_a_global {
 public:

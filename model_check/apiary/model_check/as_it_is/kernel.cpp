@@ -18,7 +18,9 @@
 #include <cstdint>
 #include <ctime>
 
+#include <apiary/model_check/as_it_is/before_main.hpp>
 #include <apiary/model_check/as_it_is/calls.hpp>
+#include <apiary/model_check/as_it_is/image.hpp>
 #include <apiary/model_check/as_it_is/places.hpp>
 #include <apiary/model_check/never_reached.hpp>
 
@@ -28,7 +30,8 @@ namespace {
 // Every clock counts from here.
 constexpr std::int64_t first_second = 1'000'000, second = 1'000'000'000;
 
-std::int64_t& clock_of_this_thread() { return the_runtime().clock(); }
+bool is_before_main() { return !in_program && a_global_is_made(); }
+std::int64_t& clock_of_this_thread() { return is_before_main() ? clock_from_before() : the_runtime().clock(); }
 
 // Nanoseconds, or the last moment that they can name.
 std::int64_t span(std::int64_t seconds, std::int64_t nanoseconds) {
@@ -99,6 +102,12 @@ long futex_wake(std::uint32_t* word, int most, void* pc) {
     return woken;
 }
 
+void show(std::int64_t& clock, timespec* out) {
+    clock += 1000;
+    out->tv_sec = first_second + clock / second;
+    out->tv_nsec = clock % second;
+}
+
 // Only the commands that are a fence order anything.
 long membarrier(long command, void* pc) {
     constexpr long fences = MEMBARRIER_CMD_PRIVATE_EXPEDITED | MEMBARRIER_CMD_GLOBAL_EXPEDITED;
@@ -117,13 +126,13 @@ long membarrier(long command, void* pc) {
 extern "C" {
 
 int nanosleep(const timespec* t, timespec*) {
-    if (!in_program) return 0;
+    if (!in_program && !is_before_main()) return 0;
     const outside_program now;
     sleep_until(deadline_after(t));
     return 0;
 }
 int clock_nanosleep(clockid_t, int flags, const timespec* t, timespec*) {
-    if (!in_program) return 0;
+    if (!in_program && !is_before_main()) return 0;
     const outside_program now;
     sleep_until((flags & TIMER_ABSTIME) != 0 ? deadline_at(t) : deadline_after(t));
     return 0;
@@ -190,6 +199,10 @@ long syscall(long which, ...) {
 
 // A clock of the thread's own, which moves by a microsecond whenever it is asked.
 int clock_gettime(clockid_t which, timespec* out) {
+    if (is_before_main()) {
+        show(clock_from_before(), out);
+        return 0;
+    }
     if (!in_program) {
         long result = 0;
         __asm__ volatile("syscall"
@@ -200,10 +213,7 @@ int clock_gettime(clockid_t which, timespec* out) {
     }
     const outside_program now;
     the_runtime().effect();
-    std::int64_t& clock = clock_of_this_thread();
-    clock += 1000;
-    out->tv_sec = first_second + clock / second;
-    out->tv_nsec = clock % second;
+    show(clock_of_this_thread(), out);
     return 0;
 }
 }

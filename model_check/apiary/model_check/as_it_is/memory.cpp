@@ -142,10 +142,19 @@ bool runtime::is_private(std::uintptr_t address) {
     return true;
 }
 
+// Each modelled thread has its variables elsewhere, thread 0 as well: what stands here does not follow what it does.
+void runtime::refuse_own_block(std::uintptr_t address, void* pc) {
+    if (is_of_own_block(address))
+        refuse("a thread-local variable by an address from before the scenario, where it stood elsewhere. Remedy: take the "
+               "address in the scenario",
+               pc);
+}
+
 void runtime::touch_bytes(std::uintptr_t address, std::size_t size, access_kind how, void* pc) {
     if (size == 0) return;
     const shadow::range* const range = shadow_.range_of(address);
     if (range == nullptr) {
+        refuse_own_block(address, pc);
         if (plain_write(how) && address >= lowest_address)  // below it, the write itself crashes
             refuse(
                 "a write to memory that is not put back between executions (a library's, or from before the scenario)",
@@ -268,6 +277,7 @@ ex::object& runtime::locate(std::uintptr_t address, std::size_t size, role what,
     asks_others(pc);
     const std::size_t offset = address % granule::bytes;
     const shadow::range* const range = shadow_.range_of(address);
+    if (range == nullptr) refuse_own_block(address, pc);
     if (range == nullptr)
         refuse("an atomic in memory that is not put back between executions (a library's, or from before the scenario)",
                pc);

@@ -3,12 +3,14 @@
 //
 // Signals and what they are sent by: a handler of the program's would run at a moment that the explorer does not choose, and one
 // for SIGSEGV or SIGPROF would take the place of ours, and the verdict with it. Other processes: they would have the search's
-// memory. Input, and waiting for it: what comes is not the same in every execution, and when it comes nobody here decides.
+// memory. Input, and waiting for it: what comes is not the same in every execution, and when it comes nobody here decides. State
+// that the C library keeps for the process: what an execution leaves there the next one would find.
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -18,9 +20,12 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <clocale>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -65,7 +70,49 @@ std::vector<char*> words_of(const char* first, std::va_list& list) {
         return library<result parameters>(#name) arguments;     \
     }
 
+#define REFUSED_STATE(result, name, parameters, arguments, qualifier, why)  \
+    result name parameters qualifier {                                      \
+        if (in_program) refuse(#name ": " why, CALLER);                     \
+        return library<result parameters>(#name) arguments;                 \
+    }
+#define LEFT_TO_THE_NEXT \
+    "its state is the process's, and an execution would leave it to the next one. Remedy: an engine of <random> in the scenario"
+#define OTHER_EACH_TIME \
+    "what it gives is not the same in every execution. Remedy: an engine of <random> in the scenario, with a seed of its own"
+#define THE_ENVIRONMENT \
+    "the environment is the process's, and an execution would leave it to the next one. Remedy: set it before the program starts"
+
 extern "C" {
+
+// ---- state of the process ---------------------------------------------------------------------------------------
+
+REFUSED_STATE(int, rand, (), (), noexcept, LEFT_TO_THE_NEXT)
+REFUSED_STATE(void, srand, (unsigned seed), (seed), noexcept, LEFT_TO_THE_NEXT)
+REFUSED_STATE(long, random, (), (), noexcept, LEFT_TO_THE_NEXT)
+REFUSED_STATE(void, srandom, (unsigned seed), (seed), noexcept, LEFT_TO_THE_NEXT)
+REFUSED_STATE(char*, initstate, (unsigned seed, char* to, size_t n), (seed, to, n), noexcept, LEFT_TO_THE_NEXT)
+REFUSED_STATE(char*, setstate, (char* from), (from), noexcept, LEFT_TO_THE_NEXT)
+REFUSED_STATE(double, drand48, (), (), noexcept, LEFT_TO_THE_NEXT)
+REFUSED_STATE(long, lrand48, (), (), noexcept, LEFT_TO_THE_NEXT)
+REFUSED_STATE(long, mrand48, (), (), noexcept, LEFT_TO_THE_NEXT)
+REFUSED_STATE(void, srand48, (long seed), (seed), noexcept, LEFT_TO_THE_NEXT)
+REFUSED_STATE(unsigned short*, seed48, (unsigned short seed[3]), (seed), noexcept, LEFT_TO_THE_NEXT)
+REFUSED_STATE(void, lcong48, (unsigned short seed[7]), (seed), noexcept, LEFT_TO_THE_NEXT)
+REFUSED_STATE(ssize_t, getrandom, (void* to, size_t n, unsigned how), (to, n, how), , OTHER_EACH_TIME)
+REFUSED_STATE(int, getentropy, (void* to, size_t n), (to, n), , OTHER_EACH_TIME)
+REFUSED_STATE(int, setenv, (const char* name, const char* value, int over), (name, value, over), noexcept, THE_ENVIRONMENT)
+REFUSED_STATE(int, unsetenv, (const char* name), (name), noexcept, THE_ENVIRONMENT)
+REFUSED_STATE(int, putenv, (char* text), (text), noexcept, THE_ENVIRONMENT)
+REFUSED_STATE(int, clearenv, (), (), noexcept, THE_ENVIRONMENT)
+REFUSED_STATE(char*, setlocale, (int which, const char* name), (which, name), noexcept,
+              "the locale is the process's, and an execution would leave it to the next one. Remedy: uselocale(), which is a "
+              "thread's own")
+REFUSED_STATE(char*, strtok, (char* text, const char* between), (text, between), noexcept,
+              "its state is the process's, and an execution would leave it to the next one. Remedy: strtok_r()")
+REFUSED_STATE(int, chdir, (const char* to), (to), noexcept,
+              "the folder is the process's, and an execution would leave it to the next one. Remedy: names with their folder")
+REFUSED_STATE(int, fchdir, (int to), (to), noexcept,
+              "the folder is the process's, and an execution would leave it to the next one. Remedy: names with their folder")
 
 // ---- threads: what is not followed ------------------------------------------------------------------------------
 
@@ -188,4 +235,10 @@ REFUSED(char*, fgets, (char* to, int n, FILE* f), (to, n, f), )
 REFUSED(size_t, fread, (void* to, size_t size, size_t n, FILE* f), (to, size, n, f), )
 REFUSED(__ssize_t, getdelim, (char** to, size_t* n, int end, FILE* f), (to, n, end, f), )
 REFUSED(__ssize_t, getline, (char** to, size_t* n, FILE* f), (to, n, f), )
+}
+
+// In the library: it asks the processor, which nobody sees.
+std::random_device::result_type std::random_device::_M_getval() {
+    if (in_program) refuse("std::random_device: " OTHER_EACH_TIME, CALLER);
+    return library<result_type(std::random_device*)>("_ZNSt13random_device9_M_getvalEv")(this);
 }

@@ -10,9 +10,11 @@
 #include <cstring>
 #include <exception>
 #include <map>
+#include <new>
 #include <string>
 #include <unordered_map>
 
+#include <apiary/model_check/as_it_is/before_main.hpp>
 #include <apiary/model_check/as_it_is/image.hpp>
 #include <apiary/model_check/as_it_is/places.hpp>
 #include <apiary/model_check/as_it_is/tls.hpp>
@@ -246,8 +248,28 @@ void runtime::before() {
         ex::construct_atomic(m.started, true, 0);
         ex::construct_atomic(m.ended, true, 0);
     }
+    go_on_from_before();
     if (scenario_->begin != nullptr) scenario_->begin();
     switch_to_program(0);
+}
+
+// What main's thread had by then, beside its bytes.
+void runtime::go_on_from_before() {
+    std::set_new_handler(nullptr);
+    modelled_thread& m = threads_[0];
+    m.clock = clock_from_before();
+    for (const key_from_before& k : keys_from_before()) {
+        if (k.key == 0) continue;
+        keys_.emplace_back(k.key, k.destroy);
+        m.values.emplace_back(k.key, k.value);
+    }
+    for (const lock_from_before& held : locks_from_before()) {
+        ex::object& o = locate(held.at, held.bytes, role::mutex, access_kind::atomic_write, held.pc);
+        for (unsigned n = 0; n != held.times; ++n) {
+            held.how == hold::alone ? ex::lock(o, place_of_call(held.pc)) : ex::lock_shared(o, place_of_call(held.pc), true);
+            engine().outlives_the_thread();
+        }
+    }
 }
 
 void runtime::thread(unsigned i) {
@@ -456,9 +478,8 @@ bool runtime::on_a_stack(std::uintptr_t address) const { return address - stacks
 
 // A number that is the same in every execution, whatever other threads have made by then.
 unsigned runtime::make_key(void (*destroy)(void*), void* pc) {
-    constexpr unsigned most = 1024;  // PTHREAD_KEYS_MAX
-    if (me().keys == most) refuse("more than 1024 keys of one thread", pc);
-    keys_.emplace_back(first_key + self() * most + me().keys++, destroy);
+    if (me().keys == most_keys) refuse("more than 1024 keys of one thread", pc);
+    keys_.emplace_back(first_key + self() * most_keys + me().keys++, destroy);
     return keys_.back().first;
 }
 

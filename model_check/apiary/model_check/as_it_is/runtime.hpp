@@ -327,6 +327,7 @@ public:
 
     // Values of the program's own for each thread, by pthread_key_create() and tss_create().
     static constexpr unsigned first_key = 1U << 16;  // smaller ones are libraries', from before the scenario
+    static constexpr unsigned most_keys = 1024;      // of one thread: PTHREAD_KEYS_MAX
     unsigned make_key(void (*destroy)(void*), void* pc);
     void end_key(unsigned key, void* pc);
     const void*& value_of_key(unsigned key, void* pc);
@@ -353,6 +354,8 @@ public:
 
 private:
     static void enter(void* data);
+    void go_on_from_before();
+    void refuse_own_block(std::uintptr_t address, void* pc);
     void switch_to_program(unsigned t);
     void run_body(unsigned t);
     void end_thread();

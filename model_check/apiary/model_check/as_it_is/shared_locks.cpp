@@ -12,6 +12,7 @@
 #include <cstring>
 #include <ctime>
 
+#include <apiary/model_check/as_it_is/before_main.hpp>
 #include <apiary/model_check/as_it_is/calls.hpp>
 #include <apiary/model_check/as_it_is/places.hpp>
 
@@ -31,7 +32,11 @@ int ask(pthread_rwlock_t* l, void* pc, Ask of) {
     return of(lock_at(l, pc), place_of_call(pc));
 }
 
+// Before main: 0, or the error where it is held.
+int take(pthread_rwlock_t* l, hold how, int error, void* pc) { return take_before_main(l, 8, how, pc) ? 0 : error; }
+
 int read_until(pthread_rwlock_t* l, const timespec* t, void* pc) {
+    if (is_a_globals(l)) return take(l, hold::shared, ETIMEDOUT, pc);
     return ask(l, pc, [&](ex::object& o, const ex::code_place& at) {
         const std::int64_t deadline = deadline_at(t);
         const bool may_own = !is_by_the_library(pc);
@@ -42,6 +47,7 @@ int read_until(pthread_rwlock_t* l, const timespec* t, void* pc) {
     });
 }
 int write_until(pthread_rwlock_t* l, const timespec* t, void* pc) {
+    if (is_a_globals(l)) return take(l, hold::alone, ETIMEDOUT, pc);
     return ask(l, pc, [&](ex::object& o, const ex::code_place& at) {
         return lock_until(o, deadline_at(t), at) ? 0 : ETIMEDOUT;
     });
@@ -50,6 +56,22 @@ int write_until(pthread_rwlock_t* l, const timespec* t, void* pc) {
 // A location of the explorer begins with what stands in memory: sem_init writes it there.
 ex::object& semaphore_at(sem_t* s, void* pc) {
     return the_runtime().locate(number(s), sizeof(std::uint64_t), role::atomic, access_kind::atomic_write, pc);
+}
+
+// A semaphore of a global's, whose word stands in its bytes. False: there is none to take.
+bool change_before_main(sem_t* s, std::int64_t by) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, s, sizeof word);
+    const std::uint64_t count = word == ex::semaphore_word(0) ? 0 : word;
+    if (by < 0 && count == 0) return false;
+    word = ex::semaphore_word(count + static_cast<std::uint64_t>(by));
+    std::memcpy(s, &word, sizeof word);
+    return true;
+}
+int take_one_before_main(sem_t* s, int error) {
+    if (change_before_main(s, -1)) return 0;
+    errno = error;
+    return -1;
 }
 
 // The program's errno is the thread's own: it is set when its block is back.
@@ -69,6 +91,7 @@ int ask(sem_t* s, void* pc, Ask of) {
 }
 
 int wait_until(sem_t* s, const timespec* t, void* pc) {
+    if (is_a_globals(s)) return take_one_before_main(s, ETIMEDOUT);
     return ask(s, pc, [&](ex::object& o, const ex::code_place& at) {
         const std::int64_t deadline = deadline_at(t);
         if (has_passed(deadline)) return ex::semaphore_try_wait(o, at) ? 0 : ETIMEDOUT;
@@ -92,6 +115,7 @@ extern "C" {
 
 // A plain write begins another lock in the same place.
 int pthread_rwlock_init(pthread_rwlock_t* l, const pthread_rwlockattr_t*) noexcept {
+    give_before_main(l);
     ends(l, CALLER);
     std::memset(l, 0, sizeof *l);
     return 0;
@@ -99,21 +123,25 @@ int pthread_rwlock_init(pthread_rwlock_t* l, const pthread_rwlockattr_t*) noexce
 int pthread_rwlock_destroy(pthread_rwlock_t* l) noexcept { return ends(l, CALLER); }
 int pthread_rwlock_rdlock(pthread_rwlock_t* l) noexcept {
     void* const pc = CALLER;
+    if (is_a_globals(l)) return take_or_refuse(l, 8, hold::shared, pc);
     return ask(l, pc, [=](ex::object& o, const ex::code_place& at) {
         ex::lock_shared(o, at, !is_by_the_library(pc));
         return 0;
     });
 }
 int pthread_rwlock_wrlock(pthread_rwlock_t* l) noexcept {
+    if (is_a_globals(l)) return take_or_refuse(l, 8, hold::alone, CALLER);
     return ask(l, CALLER, [](ex::object& o, const ex::code_place& at) { return ex::lock(o, at), 0; });
 }
 int pthread_rwlock_tryrdlock(pthread_rwlock_t* l) noexcept {
     void* const pc = CALLER;
+    if (is_a_globals(l)) return take(l, hold::shared, EBUSY, pc);
     return ask(l, pc, [=](ex::object& o, const ex::code_place& at) {
         return ex::try_lock_shared(o, at, !is_by_the_library(pc)) ? 0 : EBUSY;
     });
 }
 int pthread_rwlock_trywrlock(pthread_rwlock_t* l) noexcept {
+    if (is_a_globals(l)) return take(l, hold::alone, EBUSY, CALLER);
     void* const pc = CALLER;
     return ask(l, pc, [=](ex::object& o, const ex::code_place& at) {
         return ex::try_lock(o, at, !is_by_the_library(pc)) ? 0 : EBUSY;
@@ -128,6 +156,7 @@ int pthread_rwlock_clockwrlock(pthread_rwlock_t* l, clockid_t, const timespec* t
     return write_until(l, t, CALLER);
 }
 int pthread_rwlock_unlock(pthread_rwlock_t* l) noexcept {
+    give_before_main(l);
     return ask(l, CALLER, [](ex::object& o, const ex::code_place& at) {
         holds(o) ? ex::unlock(o, at) : ex::unlock_shared(o, at);
         return 0;
@@ -146,22 +175,34 @@ int sem_init(sem_t* s, int, unsigned count) noexcept {
 }
 int sem_destroy(sem_t* s) noexcept { return ends(s, CALLER); }
 int sem_wait(sem_t* s) {
+    if (is_a_globals(s)) {
+        if (!change_before_main(s, -1)) refuse_outside("a semaphore is waited for that nobody posts,", CALLER);
+        return 0;
+    }
     return ask(s, CALLER, [](ex::object& o, const ex::code_place& at) {
         ex::semaphore_wait(o, false, at);
         return 0;
     });
 }
 int sem_trywait(sem_t* s) noexcept {
+    if (is_a_globals(s)) return take_one_before_main(s, EAGAIN);
     return ask(s, CALLER,
                [](ex::object& o, const ex::code_place& at) { return ex::semaphore_try_wait(o, at) ? 0 : EAGAIN; });
 }
 int sem_timedwait(sem_t* s, const timespec* t) { return wait_until(s, t, CALLER); }
 int sem_clockwait(sem_t* s, clockid_t, const timespec* t) { return wait_until(s, t, CALLER); }
 int sem_post(sem_t* s) noexcept {
+    if (is_a_globals(s)) return change_before_main(s, 1), 0;
     return ask(s, CALLER, [](ex::object& o, const ex::code_place& at) { return ex::semaphore_post(o, at), 0; });
 }
 int sem_getvalue(sem_t* s, int* count) noexcept {
     void* const pc = CALLER;
+    if (is_a_globals(s)) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, s, sizeof word);
+        *count = word == ex::semaphore_word(0) ? 0 : static_cast<int>(word);
+        return 0;
+    }
     return ask(s, pc, [&](ex::object& o, const ex::code_place& at) {
         the_runtime().touch_bytes(number(count), sizeof *count, access_kind::write, pc);
         *count = static_cast<int>(ex::semaphore_count(o, at));

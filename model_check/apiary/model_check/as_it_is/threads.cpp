@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <ctime>
 
+#include <apiary/model_check/as_it_is/before_main.hpp>
 #include <apiary/model_check/as_it_is/calls.hpp>
+#include <apiary/model_check/as_it_is/image.hpp>
 #include <apiary/model_check/as_it_is/places.hpp>
 #include <apiary/model_check/as_it_is/tls.hpp>
 #include <apiary/model_check/never_reached.hpp>
@@ -73,8 +75,15 @@ unsigned failed_tries(const ex::object& o) {
 
 namespace apiary::model::as_it_is {
 
+// Before main: a recursive mutex is counted in its bytes, as in a scenario.
+static bool takes_again_before_main(pthread_mutex_t* m) {
+    if (!is_held_before_main(m) || !is_recursive(m)) return false;
+    ++m->__data.__count;
+    return true;
+}
+
 int lock_mutex_until(pthread_mutex_t* m, const timespec* t, void* pc) {
-    if (is_librarys(m, pc)) return 0;
+    if (is_librarys(m, pc)) return takes_again_before_main(m) || take_before_main(m, 8, hold::alone, pc) ? 0 : ETIMEDOUT;
     const outside_program now;
     the_runtime().effect();
     ex::object& o = lock_at(m, pc);
@@ -103,7 +112,7 @@ int condition_wait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* until,
 }
 
 int lock_mutex(pthread_mutex_t* m, void* pc) {
-    if (is_librarys(m, pc)) return 0;
+    if (is_librarys(m, pc)) return takes_again_before_main(m) ? 0 : take_or_refuse(m, 8, hold::alone, pc);
     const registers where = apiary_registers;
     const outside_program now;
     the_runtime().may_stall(pc, where, "lock");
@@ -116,7 +125,7 @@ int lock_mutex(pthread_mutex_t* m, void* pc) {
     return 0;
 }
 int try_lock_mutex(pthread_mutex_t* m, void* pc) {
-    if (is_librarys(m, pc)) return 0;
+    if (is_librarys(m, pc)) return takes_again_before_main(m) || take_before_main(m, 8, hold::alone, pc) ? 0 : EBUSY;
     const registers where = apiary_registers;
     const outside_program now;
     the_runtime().may_stall(pc, where, "try_lock");
@@ -134,7 +143,13 @@ int try_lock_mutex(pthread_mutex_t* m, void* pc) {
     return 0;
 }
 int unlock_mutex(pthread_mutex_t* m, void* pc) {
-    if (is_librarys(m, pc)) return 0;
+    if (is_librarys(m, pc)) {
+        if (is_held_before_main(m) && is_recursive(m) && m->__data.__count > 0)
+            --m->__data.__count;
+        else
+            give_before_main(m);
+        return 0;
+    }
     const outside_program now;
     ex::object& o = lock_at(m, pc);
     if (holds(o) && is_recursive(m) && m->__data.__count > 0) {
@@ -243,6 +258,8 @@ pthread_t pthread_self() noexcept {
     if (in_program) {
         const outside_program now;
         the_runtime().asks_who_it_is();
+    } else if (a_global_is_made()) {
+        return thread_pointer_before_main();
     }
     return reinterpret_cast<pthread_t>(__builtin_thread_pointer());
 }
@@ -264,6 +281,7 @@ int __cxa_atexit(void (*destroy)(void*), void* object, void* module) noexcept {
 // A plain write begins another mutex in the same place.
 int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* how) {
     const bool ours = !is_librarys(m, CALLER);
+    give_before_main(m);
     const outside_program now;
     if (ours) the_runtime().touch_bytes(number(m), sizeof *m, access_kind::write, CALLER);
     const auto library = reinterpret_cast<int (*)(pthread_mutex_t*, const pthread_mutexattr_t*)>(
@@ -271,6 +289,7 @@ int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* how) {
     return library(m, how);
 }
 int pthread_mutex_destroy(pthread_mutex_t* m) {
+    give_before_main(m);
     if (is_librarys(m, CALLER)) return 0;
     const outside_program now;
     the_runtime().touch_bytes(number(m), sizeof *m, access_kind::write, CALLER);

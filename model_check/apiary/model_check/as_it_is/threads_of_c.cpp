@@ -11,6 +11,7 @@
 #include <cstring>
 #include <ctime>
 
+#include <apiary/model_check/as_it_is/before_main.hpp>
 #include <apiary/model_check/as_it_is/calls.hpp>
 #include <apiary/model_check/as_it_is/places.hpp>
 #include <apiary/model_check/as_it_is/tls.hpp>
@@ -37,6 +38,14 @@ int answer(int error) {
 }
 
 bool is_ours(unsigned key) { return in_program && key >= runtime::first_key; }
+
+// Of a global's: main's thread's.
+bool make_before_main(unsigned* key, void (*destroy)(void*), void* pc) {
+    if (!is_a_globals(key) || !is_of_the_program(number(pc))) return false;
+    *key = make_key_before_main(destroy, pc);
+    return true;
+}
+key_from_before* before_main(unsigned key) { return in_program ? nullptr : key_made_before(key); }
 
 int make_key(unsigned* key, void (*destroy)(void*), void* pc) {
     const outside_program now;
@@ -75,31 +84,44 @@ extern "C" {
 
 int pthread_key_create(pthread_key_t* k, void (*destroy)(void*)) noexcept {
     if (in_program) return make_key(k, destroy, CALLER);
+    if (make_before_main(k, destroy, CALLER)) return 0;
     return library<int(pthread_key_t*, void (*)(void*))>("pthread_key_create")(k, destroy);
 }
 int pthread_key_delete(pthread_key_t k) noexcept {
+    if (key_from_before* const b = before_main(k)) return b->key = 0, 0;
     if (!is_ours(k)) return library<int(pthread_key_t)>("pthread_key_delete")(k);
     end_key(k, CALLER);
     return 0;
 }
 void* pthread_getspecific(pthread_key_t k) noexcept {
+    if (const key_from_before* const b = before_main(k)) return const_cast<void*>(b->value);
     return is_ours(k) ? get(k, CALLER) : library<void*(pthread_key_t)>("pthread_getspecific")(k);
 }
 int pthread_setspecific(pthread_key_t k, const void* value) noexcept {
+    if (key_from_before* const b = before_main(k)) return b->value = value, 0;
     if (!is_ours(k)) return library<int(pthread_key_t, const void*)>("pthread_setspecific")(k, value);
     set(k, std::bit_cast<std::uintptr_t>(value), CALLER);
     return 0;
 }
 int tss_create(tss_t* k, tss_dtor_t destroy) {
     if (in_program) return make_key(k, destroy, CALLER);
+    if (make_before_main(k, destroy, CALLER)) return thrd_success;
     return library<int(tss_t*, tss_dtor_t)>("tss_create")(k, destroy);
 }
 void tss_delete(tss_t k) {
+    if (key_from_before* const b = before_main(k)) {
+        b->key = 0;
+        return;
+    }
     if (!is_ours(k)) return library<void(tss_t)>("tss_delete")(k);
     end_key(k, CALLER);
 }
-void* tss_get(tss_t k) { return is_ours(k) ? get(k, CALLER) : library<void*(tss_t)>("tss_get")(k); }
+void* tss_get(tss_t k) {
+    if (const key_from_before* const b = before_main(k)) return const_cast<void*>(b->value);
+    return is_ours(k) ? get(k, CALLER) : library<void*(tss_t)>("tss_get")(k);
+}
 int tss_set(tss_t k, void* value) {
+    if (key_from_before* const b = before_main(k)) return b->value = value, thrd_success;
     if (!is_ours(k)) return library<int(tss_t, void*)>("tss_set")(k, value);
     set(k, std::bit_cast<std::uintptr_t>(value), CALLER);
     return thrd_success;
@@ -145,6 +167,7 @@ int mtx_init(mtx_t* m, int type) noexcept {
     return library<int(mtx_t*, int)>("mtx_init")(m, type);
 }
 void mtx_destroy(mtx_t* m) noexcept {
+    give_before_main(m);
     if (is_librarys(m, CALLER)) return;
     const outside_program now;
     the_runtime().touch_bytes(number(m), sizeof *m, access_kind::write, CALLER);
@@ -169,24 +192,36 @@ void call_once(once_flag* o, void (*initialise)()) { (void)once_only(o, initiali
 // ---- barriers and spin locks ----------------------------------------------------------------------------------------
 
 int pthread_barrier_init(pthread_barrier_t* b, const pthread_barrierattr_t* how, unsigned count) noexcept {
-    if (!in_program)
+    const bool before = is_a_globals(b);
+    if (!in_program && !before)
         return library<int(pthread_barrier_t*, const pthread_barrierattr_t*, unsigned)>("pthread_barrier_init")(b, how,
                                                                                                                 count);
     if (count == 0) return EINVAL;
+    const barrier fresh{0, count};
+    if (before) {
+        std::memcpy(static_cast<void*>(b), &fresh, sizeof fresh);
+        return 0;
+    }
     const outside_program now;
     the_runtime().touch_bytes(number(b), sizeof *b, access_kind::write, CALLER);
-    const barrier fresh{0, count};
     std::memcpy(static_cast<void*>(b), &fresh, sizeof fresh);
     return 0;
 }
 // Of one that others have not left yet it is a race here: that glibc waits for them is not modelled.
 int pthread_barrier_destroy(pthread_barrier_t* b) noexcept {
+    if (is_a_globals(b)) return 0;
     if (!in_program) return library<int(pthread_barrier_t*)>("pthread_barrier_destroy")(b);
     const outside_program now;
     the_runtime().touch_bytes(number(b), sizeof *b, access_kind::write, CALLER);
     return 0;
 }
 int pthread_barrier_wait(pthread_barrier_t* b) noexcept {
+    if (is_a_globals(b)) {  // alone: where it waits for others, none will come
+        barrier now{};
+        std::memcpy(&now, static_cast<const void*>(b), sizeof now);
+        if (now.count != 1) refuse_outside("a barrier is waited for", CALLER);
+        return PTHREAD_BARRIER_SERIAL_THREAD;
+    }
     if (!in_program) return library<int(pthread_barrier_t*)>("pthread_barrier_wait")(b);
     const outside_program now;
     runtime& r = the_runtime();
@@ -214,6 +249,7 @@ int pthread_barrier_wait(pthread_barrier_t* b) noexcept {
 }
 
 int pthread_spin_init(pthread_spinlock_t* l, int) noexcept {
+    if (is_a_globals(l)) return give_before_main(l), 0;
     if (is_librarys(const_cast<const int*>(l), CALLER)) return library<int(pthread_spinlock_t*, int)>("pthread_spin_init")(l, 0);
     const outside_program now;
     the_runtime().touch_bytes(number(l), sizeof *l, access_kind::write, CALLER);
@@ -221,6 +257,7 @@ int pthread_spin_init(pthread_spinlock_t* l, int) noexcept {
 }
 int pthread_spin_destroy(pthread_spinlock_t* l) noexcept { return pthread_spin_init(l, 0); }
 int pthread_spin_lock(pthread_spinlock_t* l) noexcept {
+    if (is_a_globals(l)) return take_or_refuse(l, sizeof *l, hold::alone, CALLER);
     if (is_librarys(const_cast<const int*>(l), CALLER)) return library<int(pthread_spinlock_t*)>("pthread_spin_lock")(l);
     const outside_program now;
     the_runtime().effect();
@@ -228,12 +265,14 @@ int pthread_spin_lock(pthread_spinlock_t* l) noexcept {
     return 0;
 }
 int pthread_spin_trylock(pthread_spinlock_t* l) noexcept {
+    if (is_a_globals(l)) return take_before_main(l, sizeof *l, hold::alone, CALLER) ? 0 : EBUSY;
     if (is_librarys(const_cast<const int*>(l), CALLER)) return library<int(pthread_spinlock_t*)>("pthread_spin_trylock")(l);
     const outside_program now;
     the_runtime().effect();
     return ex::try_lock(lock_at(const_cast<const int*>(l), CALLER, sizeof *l), place_of_call(CALLER), false) ? 0 : EBUSY;
 }
 int pthread_spin_unlock(pthread_spinlock_t* l) noexcept {
+    if (is_a_globals(l)) return give_before_main(l), 0;
     if (is_librarys(const_cast<const int*>(l), CALLER)) return library<int(pthread_spinlock_t*)>("pthread_spin_unlock")(l);
     const outside_program now;
     the_runtime().effect();

@@ -75,7 +75,6 @@ layout* made() {
     std::uint32_t bytes = 2304;
     if (size != nullptr) std::memcpy(&bytes, size, sizeof bytes);
     all->above = bytes;
-    all->kept.assign(reinterpret_cast<char*>(all->own - all->below), reinterpret_cast<char*>(all->own + all->above));
     void* const here = reinterpret_cast<void*>(blocks_at);
     if (::mmap(here, block_bytes * explorer::max_threads, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != here) {
@@ -85,8 +84,8 @@ layout* made() {
     return all;
 }
 
-const layout& known() {
-    static const layout* const all = made();
+layout& known() {
+    static layout* const all = made();
     return *all;
 }
 
@@ -125,7 +124,7 @@ first_block made_for(unsigned thread, std::span<const std::uintptr_t> table) {
         std::memcpy(to, &entry, sizeof entry);
         to += sizeof entry;
     }
-    if (all.program != nullptr) {
+    if (all.program != nullptr && thread != 0) {
         std::memcpy(p + all.program_at, all.program, all.program_bytes);
         std::memset(p + all.program_at + all.program_bytes, 0, all.program_zeroes);
     }
@@ -140,16 +139,35 @@ std::uintptr_t thread_pointer_of(unsigned thread) {
 
 bool thread_locals_fit() { return known().below <= block_bytes / 2; }
 
+bool is_of_own_block(std::uintptr_t address) { return address - (known().own - known().below) < known().below; }
+
+namespace {
+void keep_own_block() {
+    layout& all = known();
+    all.kept.assign(reinterpret_cast<char*>(all.own - all.below), reinterpret_cast<char*>(all.own + all.above));
+}
+void copy_block(unsigned t, const first_block& made) {
+    std::memcpy(reinterpret_cast<char*>(thread_pointer_of(t) - known().below), made.data(), made.size());
+}
+}  // namespace
+
+std::uintptr_t thread_pointer_before_main() {
+    keep_own_block();
+    copy_block(0, made_for(0, modules_table()));
+    return thread_pointer_of(0);
+}
+
 void fresh_thread_blocks(unsigned threads) {
     static std::vector<std::uintptr_t> table;
     static std::vector<first_block> blocks;
+    static const bool kept = (keep_own_block(), true);
+    (void)kept;
     if (const auto now = modules_table(); !std::ranges::equal(table, now)) {
         table.assign(now.begin(), now.end());
         blocks.clear();
         for (unsigned t = 0; t < explorer::max_threads; ++t) blocks.push_back(made_for(t, table));
     }
-    for (unsigned t = 0; t < threads; ++t)
-        std::memcpy(reinterpret_cast<char*>(thread_pointer_of(t) - known().below), blocks[t].data(), blocks[t].size());
+    for (unsigned t = 0; t < threads; ++t) copy_block(t, blocks[t]);
 }
 
 void each_thread_local_word(unsigned thread, void (*f)(void* closure, std::uintptr_t word), void* closure) {

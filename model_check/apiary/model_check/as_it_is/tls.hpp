@@ -17,8 +17,13 @@ inline constexpr std::uintptr_t blocks_at = 0x1100'0000'0000, block_bytes = 0x4'
 
 // Whether all thread-local variables, those of libraries, too, have room in a block.
 [[nodiscard]] bool thread_locals_fit();
-// Makes the blocks of `threads` threads as they are when a thread starts.
+// Makes the blocks of `threads` threads as they are when a thread starts; thread 0 goes on as main's, with what globals have
+// stored in its variables.
 void fresh_thread_blocks(unsigned threads);
+// Whether it is a thread-local variable of the checker's own thread: main's, before the scenario.
+[[nodiscard]] bool is_of_own_block(std::uintptr_t address);
+// Before main: what pthread_self() says there, so that it is thread 0's name, and the block behind it.
+[[nodiscard]] std::uintptr_t thread_pointer_before_main();
 // What pthread_self() is there.
 [[nodiscard]] std::uintptr_t thread_pointer_of(unsigned thread);
 void each_thread_local_word(unsigned thread, void (*f)(void* closure, std::uintptr_t word), void* closure);

@@ -168,6 +168,8 @@ public:
     [[nodiscard]] std::string describe(std::uint32_t site) const;
     // The current thread has a lock since `site`: alone, or as one of its readers, once for each time that it reads.
     void takes_lock(std::uint32_t object, std::uint32_t site) { held_[current_].push_back({object, site}); }
+    // Of the lock that the thread took last: who has it goes on after the program's end.
+    void outlives_the_thread() { held_[current_].back().outlives = true; }
     void gives_lock_back(std::uint32_t object);
     // It must not ask whether it could have a lock that it has.
     void asks_for_lock(std::uint32_t object, const char* operation, const code_place& at);
@@ -325,6 +327,7 @@ private:
     std::deque<thread_pointer> thread_slots_;  // an address that was given stays good
     struct held_lock {
         std::uint32_t object, site;
+        bool outlives = false;
     };
     std::array<std::vector<held_lock>, max_threads + 1> held_;
     struct queued {

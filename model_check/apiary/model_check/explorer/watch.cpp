@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ranges>
 
 namespace apiary::model::explorer {
 
@@ -146,10 +147,10 @@ void engine::asks_for_lock(std::uint32_t object, const char* operation, const co
 
 // Nobody else could give it back.
 void engine::ends_without_locks() {
-    const auto& held = held_[current_];
-    if (!held.empty())
-        fail("undefined behaviour: thread " + std::to_string(current_) + " ends and holds a mutex (" +
-             describe(held.back().site) + ")");
+    for (const held_lock& h : held_[current_] | std::views::reverse)
+        if (!h.outlives)
+            fail("undefined behaviour: thread " + std::to_string(current_) + " ends and holds a mutex (" + describe(h.site) +
+                 ")");
 }
 
 // Of another thread only what is known here: a use that is not ordered is said to be that.
