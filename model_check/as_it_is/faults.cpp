@@ -228,6 +228,31 @@ APIARY_FAILING_SCENARIO(two_sizes_at_one_place, "refused: atomic operations of d
     a.join();
     b.join();
 }
+APIARY_FAILING_SCENARIO(four_bytes_in_eight, "refused: atomic operations of different sizes") {
+    alignas(8) static std::uint64_t both;
+    auto* const half = reinterpret_cast<std::uint32_t*>(&both) + 1;
+    __atomic_store_n(&both, 1, __ATOMIC_RELAXED);  // before the threads, too
+    std::thread a([=] { word.store(static_cast<int>(__atomic_load_n(half, __ATOMIC_RELAXED))); });
+    a.join();
+}
+APIARY_FAILING_SCENARIO(eight_bytes_around_four, "refused: atomic operations of different sizes") {
+    alignas(8) static std::uint64_t both;
+    auto* const half = reinterpret_cast<std::uint32_t*>(&both) + 1;
+    std::thread a([=] {
+        __atomic_store_n(half, 1U, __ATOMIC_RELEASE);
+        word.store(static_cast<int>(__atomic_load_n(&both, __ATOMIC_ACQUIRE)));
+    });
+    a.join();
+}
+APIARY_FAILING_SCENARIO(atomic_in_a_lock, "refused: a lock and an atomic") {
+    static pthread_mutex_t of_c = PTHREAD_MUTEX_INITIALIZER;
+    std::thread a([] {
+        pthread_mutex_lock(&of_c);
+        word.store(__atomic_load_n(reinterpret_cast<int*>(&of_c), __ATOMIC_RELAXED));
+        pthread_mutex_unlock(&of_c);
+    });
+    a.join();
+}
 namespace {
 int* const of_the_system =
     static_cast<int*>(::mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

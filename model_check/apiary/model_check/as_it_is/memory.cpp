@@ -256,6 +256,33 @@ runtime::plain_origin runtime::origin_of(const granule& g, unsigned bytes) {
     return from;
 }
 
+namespace {
+std::string location_text(const located& l) {
+    const std::string bytes = std::to_string(l.size) + (l.size == 1 ? " byte" : " bytes");
+    switch (l.what) {
+        case role::atomic:
+            return "an atomic operation on " + bytes;
+        case role::mutex:
+            return "a lock of " + bytes;
+        case role::queue:
+            return "a condition variable or a futex of " + bytes;
+        case role::guard:
+            break;
+    }
+    return "a lock of the library's";
+}
+}  // namespace
+
+// C++ has no atomics that overlap; what each of them would see of the other is the processor's matter.
+void runtime::refuse_overlap(const located& there, const located& wanted, void* pc) {
+    const auto begun = std::ranges::find_if(objects_, [&](const ex::object& o) { return &o == there.at; });
+    void* const first = begun_at_[static_cast<std::size_t>(begun - objects_.begin())];
+    engine().fail("refused: " +
+                  std::string(there.what == wanted.what ? "atomic operations of different sizes" : "a lock and an atomic") +
+                  " on the same bytes: " + location_text(wanted) + " at " + place_text(pc) + ", where " + location_text(there) +
+                  " at " + place_text(first) + " came first. Remedy: one size for all, and std::atomic<T> rather than a cast");
+}
+
 // What stands at these bytes of a granule already; looks for races. Null: nothing.
 [[gnu::always_inline]] inline ex::object* runtime::at_these_bytes(granule& g, std::uintptr_t base, bool on_heap,
                                                                   const located& wanted, access_kind how, void* pc) {
@@ -267,8 +294,7 @@ runtime::plain_origin runtime::origin_of(const granule& g, unsigned bytes) {
     for (const located& l : g.atomics) {
         if (l.what == wanted.what && l.offset == wanted.offset && l.size == wanted.size) return l.at;
         if (l.what != wanted.what && (l.what == role::queue || wanted.what == role::queue)) continue;
-        if ((l.mask() & wanted.mask()) != 0)
-            refuse("atomic operations of different sizes, or a mutex and an atomic, on the same bytes", pc);
+        if ((l.mask() & wanted.mask()) != 0) refuse_overlap(l, wanted, pc);
     }
     return nullptr;
 }
@@ -289,7 +315,7 @@ ex::object& runtime::locate(std::uintptr_t address, std::size_t size, role what,
     if (what == role::atomic) std::memcpy(&value, reinterpret_cast<const void*>(address), size);
     // A futex's queue is the kernel's, by the address alone: no object's beginning or end is its own.
     const plain_origin from = how == access_kind::queue ? plain_origin{} : origin_of(g, wanted.mask());
-    ex::object& made = begin_location(address, what, from, value, nullptr);
+    ex::object& made = begin_location(address, what, from, value, nullptr, pc);
     g.atomics.push_back({&made, wanted.offset, wanted.size, what});
     return made;
 }
@@ -312,15 +338,16 @@ ex::object& runtime::locate_wide(std::uintptr_t address, std::size_t size, role 
     from.name_when |= also.name_when << 16;
     wide both = 0;
     std::memcpy(&both, reinterpret_cast<const void*>(address), sizeof both);
-    in_first.at = in_second.at = &begin_location(address, what, from, number_of(both), wide_text);
+    in_first.at = in_second.at = &begin_location(address, what, from, number_of(both), wide_text, pc);
     second.atomics.push_back(in_second);
     first.atomics.push_back(in_first);
     return *in_first.at;
 }
 
 ex::object& runtime::begin_location(std::uintptr_t address, role what, const plain_origin& from, std::uint64_t value,
-                                    std::string (*text_of)(std::uint64_t)) {
+                                    std::string (*text_of)(std::uint64_t), void* pc) {
     ex::object& made = objects_.emplace_back();
+    begun_at_.push_back(pc);
     engine().constructed_at(made, shadow_.name(address, what, from.name_thread, from.name_when), address, value,
                             from.since, text_of);
     atomics_.push_back(address & granule_mask);

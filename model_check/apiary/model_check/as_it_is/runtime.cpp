@@ -212,6 +212,7 @@ void runtime::before() {
     shadow_.begin_run();
     atomics_.clear();
     objects_.clear();
+    begun_at_.clear();
     for (library_lock& l : library_locks_) l.at = nullptr;
     counted_.clear();
     started_ = joining_ = 0;
@@ -438,7 +439,7 @@ ex::object& runtime::lock_beside(std::uintptr_t address, std::uint8_t& key, void
     if (k == library_locks_.size()) library_locks_.push_back({address, nullptr});
     key = static_cast<std::uint8_t>(k);
     ex::object*& at = library_locks_[k].at;
-    if (at == nullptr) at = &begin_location(address, role::guard, {}, 0, nullptr);
+    if (at == nullptr) at = &begin_location(address, role::guard, {}, 0, nullptr, pc);
     return *at;
 }
 

@@ -356,6 +356,7 @@ private:
     static void enter(void* data);
     void go_on_from_before();
     void refuse_own_block(std::uintptr_t address, void* pc);
+    [[noreturn]] void refuse_overlap(const located& there, const located& wanted, void* pc);
     void switch_to_program(unsigned t);
     void run_body(unsigned t);
     void end_thread();
@@ -454,7 +455,7 @@ private:
     };
     static plain_origin origin_of(const granule& g, unsigned bytes);
     explorer::object& begin_location(std::uintptr_t address, role what, const plain_origin& from, std::uint64_t value,
-                                     std::string (*text_of)(std::uint64_t value));
+                                     std::string (*text_of)(std::uint64_t value), void* pc);
     void end_atomics(granule& g, std::uintptr_t base, std::uint8_t mask, access_kind how);
     void write_back(const located& l, std::uintptr_t address);
     [[nodiscard]] bool on_a_stack(std::uintptr_t address) const;
@@ -486,6 +487,7 @@ private:
     shadow shadow_;
     std::vector<std::uintptr_t> atomics_;  // granules in which a location was made
     std::deque<explorer::object> objects_;
+    std::vector<void*> begun_at_;  // of each of them: the first operation there
     std::vector<library_lock> library_locks_;
     struct told_write {
         const explorer::code_place* by;
