@@ -3,6 +3,8 @@
 #include <apiary/check.hpp>
 
 #include <thread>
+#include <tuple>
+#include <utility>
 
 #include "box_and_gate.hpp"
 #include "textbook_queues.hpp"
@@ -145,4 +147,45 @@ APIARY_SCENARIO(lamp_burns_out, "ring_hands_over_weakly") {
         l.burn_out();
     });
     a.join();
+}
+
+// One line of the source, and many operations of the program: twenty instances of a template, and a macro.
+namespace {
+template <int N>
+struct instance {
+    int data = 0;
+    std::atomic<int> flag{0};
+    void hand_over() {
+        data = N;
+        flag.store(1, std::memory_order_release);  // of each instance
+    }
+    [[nodiscard]] bool has_come() { return flag.load(std::memory_order_acquire) == 0 || data == N; }
+};
+template <int... N>
+void each_hands_over(std::integer_sequence<int, N...>) {
+    std::tuple<instance<N>...> all;
+    std::jthread writer([&] { (std::get<instance<N>>(all).hand_over(), ...); });
+    std::jthread reader([&] { apiary::check(std::get<instance<sizeof...(N) - 1>>(all).has_come(), "the message is there"); });
+}
+
+// The line of an operation in a macro is the one that uses the macro.
+#define HAND_OVER(to, flag, value) ((to) = (value), (flag).store(1, std::memory_order_release))
+#define COUNT_TWICE(n) ((n).fetch_add(1, std::memory_order_acq_rel), (n).fetch_add(1, std::memory_order_acq_rel))
+}  // namespace
+
+APIARY_SCENARIO(twenty_instances_hand_over, "ring_hands_over_weakly") {
+    each_hands_over(std::make_integer_sequence<int, 20>());
+}
+APIARY_SCENARIO(macro_hands_over, "ring_hands_over_weakly") {
+    published first, second;
+    std::atomic<int> count{0};
+    std::jthread writer([&] {
+        HAND_OVER(first.data, first.flag, 1);    // of the first
+        HAND_OVER(second.data, second.flag, 2);  // of the second
+        COUNT_TWICE(count);                      // both
+    });
+    std::jthread reader([&] {
+        if (first.flag.load(std::memory_order_acquire) == 1) apiary::check(first.data == 1, "the message is there");
+        second.flag.load(std::memory_order_relaxed);
+    });
 }

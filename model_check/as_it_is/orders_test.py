@@ -68,6 +68,35 @@ class Orders(unittest.TestCase):
         self.assertIn("can be relaxed while the others of this list stay; not with them", table)
         self.assertNotIn("memory_order_relaxed", patch)
 
+    def test_instances_of_a_template_are_one_operation_that_is_weakened_as_a_whole(self) -> None:
+        line = line_of("orders.cpp", "// of each instance")
+        rows, _, table = advice("twenty_instances_hand_over", code=0, file="orders.cpp")
+        store, = (row for row in rows if row["site"].split(":")[1] == str(line))
+        self.assertEqual((store["advice"], store["written"], store["operations"]), ("needed", "release", 20), rows)
+        self.assertIn("20 operations of the program, changed together: instances of a template, a macro, or inlined", table)
+        self.assertEqual(table.count(f"orders.cpp:{line}:store  "), 2, table)  # a mutant, and its advice
+
+    def test_one_instance_is_named_by_its_column(self) -> None:
+        line = line_of("orders.cpp", "// of each instance")
+        site = f"model_check/as_it_is/orders.cpp:{line}"
+        name = "twenty_instances_hand_over"
+        found = json.loads(subprocess.run([PROGRAM, name, "--json", "-"], capture_output=True, text=True).stdout)
+        each = [one for one in found["sites"] if one.startswith(f"{site}:")]
+        self.assertEqual(len(each), 20, found["sites"])
+        said = [json.loads(subprocess.run([PROGRAM, name, "--json", "-", "--mutate", f"{one}=relaxed"], capture_output=True,
+                                          text=True).stdout)["verdict"] for one in (*each, site)]
+        self.assertEqual((said.count("fail"), said[-1]), (2, "fail"), said)  # the one that is read, and all at once
+
+    def test_an_operation_of_a_macro_is_named_by_the_line_that_uses_it(self) -> None:
+        first, second, both = (line_of("orders.cpp", f"// {which}") for which in ("of the first", "of the second", "both"))
+        rows, patch, table = advice("macro_hands_over", code=1, file="orders.cpp")
+        of = {(int(row["site"].split(":")[1]), row["site"].split(":")[2]): row for row in rows}
+        self.assertEqual(of[first, "store"]["advice"], "needed")
+        self.assertEqual((of[second, "store"]["advice"], of[second, "store"]["together"]), ("free", "relaxed"))
+        self.assertEqual((of[both, "fetch_add"]["operations"], of[both, "fetch_add"]["together"]), (2, "relaxed"))
+        self.assertIn(f"# model_check/as_it_is/orders.cpp:{second}: store release -> relaxed", patch)
+        self.assertNotIn("+        HAND_OVER", patch)
+
     def test_a_search_that_is_cut_decides_nothing(self) -> None:
         done = subprocess.run([PROGRAM, "bounded_queue_hands_over", "--mutate-all", "textbook_queues.hpp", "--budget", "29x"],
                               capture_output=True, text=True)

@@ -58,6 +58,7 @@ public:
                 o.site = site;
                 o.written = written;
                 o.as_it_is = many;
+                o.compiled.insert(name);
                 if (o.tasks.empty() || o.tasks.back().check != j.ran.check || o.tasks.back().with != j.ran.with)
                     o.tasks.push_back(j.ran);
             }

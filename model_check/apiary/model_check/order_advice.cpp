@@ -58,7 +58,7 @@ std::vector<order_advice> advise(const std::vector<ordered_operation>& operation
     for (const ordered_operation& o : operations) {
         const std::string_view operation = operation_of(o.site);
         if (weaker(operation, o.written).empty() || operation == "recheck") continue;
-        order_advice a{.site = o.site, .written = o.written};
+        order_advice a{.site = o.site, .written = o.written, .compiled = o.compiled.size()};
         const std::vector<task> tasks = of_the_explorer(o.tasks);
         if (!o.survived.empty()) {
             a.word = o.exhausted && !tasks.empty() ? order_word::free : order_word::undecided;
@@ -84,7 +84,7 @@ std::vector<order_advice> missing_orders(const std::vector<ordered_operation>& o
     const auto found = [&](const ordered_operation& o, const std::string& to) {
         std::string checks;
         for (const task& t : red) checks += (checks.empty() ? "" : ", ") + t.check->name;
-        all.push_back({order_word::missing, o.site, o.written, to, "", checks});
+        all.push_back({order_word::missing, o.site, o.written, to, "", checks, o.compiled.size()});
     };
     std::vector<order_change> strongest;
     std::vector<const ordered_operation*> of;
@@ -158,6 +158,9 @@ std::string advice_text(const std::vector<order_advice>& all) {
         if (a.word == order_word::undecided) words = "no check failed with " + a.alone + ", and not every search came to its end";
         if (a.word == order_word::missing) words = "with " + a.alone + " passes: " + a.because;
         if (a.word == order_word::unreached) words = "compiled, and run by none of these checks";
+        if (a.compiled > 1)
+            words += (words.empty() ? "" : "; ") + std::to_string(a.compiled) +
+                     " operations of the program, changed together: instances of a template, a macro, or inlined";
         out += table_cell(word_of(a.word), 9) + table_cell(a.site, width) + table_cell(a.written, 7) + words;
         out.resize(out.find_last_not_of(' ') + 1);
         out += '\n';
@@ -173,6 +176,7 @@ std::string advice_json(const std::vector<order_advice>& all) {
         if (!a.alone.empty()) row["alone"] = a.alone;
         if (!a.together.empty()) row["together"] = a.together;
         if (!a.because.empty()) row["mends"] = a.because;
+        if (a.compiled > 1) row["operations"] = a.compiled;
         out.push_back(std::move(row));
     }
     return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

@@ -6,6 +6,7 @@
 // may be as good.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct ordered_operation {
     std::string site;     // "file:line:column:operation"; of code as it is without the column
     std::string written;  // the order in the source
     bool as_it_is = false;
+    std::set<std::string> compiled{};   // of code as it is: those that were run, by name and column, and are weakened together
     std::vector<task> tasks;            // the checks that execute it, the explorer's first: its pass means all
     std::vector<std::string> survived;  // weaker orders under which no check fails, mildest first
     bool exhausted = true;              // all searches of those orders came to their end
@@ -32,6 +34,7 @@ struct order_advice {
     std::string alone{};     // free: the weakest order that passes while all others stay; missing: the order that mends
     std::string together{};  // free: what it can have while all free ones of the list have theirs
     std::string because{};   // missing: which check it mends
+    std::size_t compiled = 1;  // operations that were run of this one, and changed together
 };
 
 // Runs one check with `changes`; the word of its verdict ("pass", "fail", "budget", "error") and its reason.

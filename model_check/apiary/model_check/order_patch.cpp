@@ -117,7 +117,7 @@ std::string advice_patch(const std::vector<order_advice>& all) {
         }
         if (!hunks.empty()) diff += "--- a/" + file + "\n+++ b/" + file + "\n" + hunks;
     }
-    if (!by_hand.empty()) by_hand = "# by hand: the line has several orders, or an operator\n" + by_hand;
+    if (!by_hand.empty()) by_hand = "# by hand: the line has several orders, an operator, or a macro\n" + by_hand;
     return by_hand + diff;
 }
 
