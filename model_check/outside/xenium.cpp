@@ -10,6 +10,8 @@
 #include <xenium/seqlock.hpp>
 #include <xenium/vyukov_bounded_queue.hpp>
 
+#include <atomic>
+#include <optional>
 #include <thread>
 
 namespace {
@@ -85,6 +87,20 @@ APIARY_FAILING_SCENARIO(xenium_stamp_it, "the assertion `(last_stamp & NotInList
     std::thread a(hold, false), b(hold, true);
     a.join();
     b.join();
+}
+
+// The same without an object: two threads have entered, and leave.
+APIARY_FAILING_SCENARIO(xenium_stamp_it_leaves, "the assertion `(last_stamp & NotInList) == 0' does not hold") {
+    std::optional<stamped::region_guard> inside(std::in_place);
+    std::atomic<bool> has_entered{false};
+    std::thread a([&] {
+        stamped::region_guard passes;
+        has_entered.store(true, std::memory_order_release);
+    });
+    while (!has_entered.load(std::memory_order_acquire)) {
+    }
+    inside.reset();
+    a.join();
 }
 
 // Each thread pushes before it pops: at any time there are as many elements as pops to come.
