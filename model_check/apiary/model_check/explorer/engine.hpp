@@ -168,7 +168,7 @@ public:
     [[nodiscard]] std::string describe(std::uint32_t site) const;
     // The current thread has a lock since `site`: alone, or as one of its readers, once for each time that it reads.
     void takes_lock(std::uint32_t object, std::uint32_t site) { held_[current_].push_back({object, site}); }
-    // Of the lock that the thread took last: who has it goes on after the program's end.
+    // The lock that the thread took last may be held when the program ends: its thread goes on after that.
     void outlives_the_thread() { held_[current_].back().outlives = true; }
     void gives_lock_back(std::uint32_t object);
     // It must not ask whether it could have a lock that it has.
