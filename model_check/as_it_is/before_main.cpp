@@ -76,7 +76,7 @@ APIARY_FAILING_SCENARIO(heap_from_before_main_is_freed, "access to freed memory"
 APIARY_SCENARIO(used_before_main, "used_before_main_by_all") { threads_have_their_own(1); }
 APIARY_FAILING_SCENARIO(used_before_main_by_all, "another thread's") { threads_have_their_own(2); }
 
-// ---- what main's thread had before the scenario, which goes on as that thread --------------------------------------------
+// ---- what main's thread had before the scenario, which goes on as that thread ------------------------------------
 
 namespace {
 thread_local int number_of_main = 0;
@@ -214,7 +214,7 @@ APIARY_FAILING_SCENARIO(clock_from_before_goes_on, "the deadline has passed") {
     });
 }
 
-// ---- what an execution would leave to the next one -----------------------------------------------------------------------
+// ---- what an execution would leave to the next one ----------------------------------------------------------------
 
 namespace {
 // Twice, so that a second execution sees what the first one left.

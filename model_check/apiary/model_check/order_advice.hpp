@@ -19,7 +19,7 @@ struct ordered_operation {
     std::string site;     // "file:line:column:operation"; of code as it is without the column
     std::string written;  // the order in the source
     bool as_it_is = false;
-    std::set<std::string> compiled{};   // of code as it is: those that were run, by name and column, and are weakened together
+    std::set<std::string> compiled{};   // of code as it is: those that were run, by name and column; weakened together
     std::vector<task> tasks;            // the checks that execute it, the explorer's first: its pass means all
     std::vector<std::string> survived;  // weaker orders under which no check fails, mildest first
     bool exhausted = true;              // all searches of those orders came to their end

@@ -1,5 +1,5 @@
-// before_main: what globals do before main to locks, semaphores, barriers, keys of threads' values, clocks and their thread's
-// own name. Each execution begins with it, as if main's thread went on as thread 0.
+// before_main: what globals do before main to locks, semaphores, barriers, keys of threads' values, clocks and their
+// thread's own name. Each execution begins with it, as if main's thread went on as thread 0.
 //
 // Bytes come back by image.hpp and tls.hpp. What is kept here is what the explorer and the runtime keep beside the
 // bytes: which locks are held, which keys there are, and what a clock showed last. All of it stands in arrays: a

@@ -3,8 +3,8 @@
 //
 // Signals and what they are sent by: a handler of the program's would run at a moment that the explorer does not choose, and one
 // for SIGSEGV or SIGPROF would take the place of ours, and the verdict with it. Other processes: they would have the search's
-// memory. Input, and waiting for it: what comes is not the same in every execution, and when it comes nobody here decides. State
-// that the C library keeps for the process: what an execution leaves there the next one would find.
+// memory. Input, and waiting for it: what comes is not the same in every execution, and when it comes nobody here decides.
+// State that the C library keeps for the process: what an execution leaves there the next one would find.
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>

@@ -17,8 +17,8 @@ inline constexpr std::uintptr_t blocks_at = 0x1100'0000'0000, block_bytes = 0x4'
 
 // Whether all thread-local variables, those of libraries, too, have room in a block.
 [[nodiscard]] bool thread_locals_fit();
-// Makes the blocks of `threads` threads as they are when a thread starts; thread 0 goes on as main's, with what globals have
-// stored in its variables.
+// Makes the blocks of `threads` threads as they are when a thread starts; thread 0 goes on as main's, with what globals
+// have stored in its variables.
 void fresh_thread_blocks(unsigned threads);
 // Whether it is a thread-local variable of the checker's own thread: main's, before the scenario.
 [[nodiscard]] bool is_of_own_block(std::uintptr_t address);
