@@ -1,4 +1,5 @@
 // Code that is compiled to be seen: its basic blocks cost time, and its plain memory moves lines.
+#include <ext/atomicity.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -130,6 +131,16 @@ TEST(VirtualSeen, OperationsOfStdAtomicAreThoseOfThePolicy) {
     EXPECT_EQ(x.load(relaxed), 200U);
     EXPECT_EQ(o.counts.moves, 2 * 100 - 1U);
     EXPECT_EQ(o.counts.operations, 200U);
+}
+
+// The library's counts, as shared_ptr's, are plain accesses in a process that has had one thread alone; a machine's threads
+// would lose some of them.
+TEST(VirtualSeen, CountsOfTheLibraryAreThoseOfAProgramWithThreads) {
+    alignas(64) static _Atomic_word count = 0;
+    run_each(4, [](unsigned) {
+        for (int i = 0; i != 100; ++i) __gnu_cxx::__atomic_add_dispatch(&count, 1);
+    });
+    EXPECT_EQ(count, 400);
 }
 
 }  // namespace apiary::virt::test::seen_test

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <thread>
 
 #include <apiary/model_check/explorer/context.hpp>
 
@@ -61,6 +62,13 @@ host_vector<std::pair<const void*, void*>>& host_slots() {
     return slots;
 }
 const label stack_label = intern("a stack");
+
+// The C++ library counts owners (std::shared_ptr) by plain accesses until the process has had a second thread, and the
+// machine's threads would lose some of these counts.
+void have_had_a_thread() {
+    static const bool once = (std::thread([] {}).join(), true);
+    (void)once;
+}
 }  // namespace
 
 void*& machine::slot(const void* key) {
@@ -98,6 +106,7 @@ machine::machine(const prices& p, unsigned processors, picoseconds most)
     if (processors == 0 || processors > max_processors)
         throw std::invalid_argument("virtual machine: " + std::to_string(processors) +
                                     " processors\n  cause:  a machine has 1 to 1024\n  remedy: a number within");
+    have_had_a_thread();
     if (the_arena().may_begin_anew()) the_arena().begin_anew();
     // At a fixed place, if that is free, so that the addresses of what lies on stacks are the same each time.
     stacks_bytes_ = stack_bytes * processors;
