@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/personality.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,7 +40,7 @@ struct asked {
     double seconds = 10;
     std::uint64_t runs = ~std::uint64_t{0}, first = 1, step = 1, length = 0, steps = 0, quiet = 0;
     unsigned limit = 60;      // seconds of the machine's, for one run
-    bool replay = false, least = true, reach = false, leaks = false, restarts = true;
+    bool replay = false, least = true, reach = false, leaks = false, restarts = true, swaps = true;
     // The program itself runs the seed, with no child, and calls apiary_hunt_stops_here at this step.
     std::uint64_t stop = 0;
     bool has_list = false;
@@ -82,6 +83,7 @@ asked read_words(const char* text) {
         if (is("reach")) a.reach = number() != 0;
         if (is("leaks")) a.leaks = number() != 0;
         if (is("restarts")) a.restarts = number() != 0;
+        if (is("swaps")) a.swaps = number() != 0;
         if (is("least")) a.least = number() != 0;
         if (is("stop")) a.stop = number();
         if (is("mutant")) {
@@ -142,6 +144,7 @@ struct failure {
 struct progress {
     double begin;
     std::uint64_t seed, length, runs, cuts, steps, stale, accesses, hash, children;
+    bool swaps;  // until a run needs the kernel's own switches
     void took_place(const outcome& o) {
         ++runs;
         steps += report->steps;
@@ -172,6 +175,7 @@ public:
         progress& done = *done_;
         done.begin = seconds_now();
         done.length = asked_.length;
+        done.swaps = asked_.swaps;
         bool failed = false, goes_on = asked_.restarts && !asked_.replay && !asked_.has_list;
         unsigned in_vain = 0;
         for (done.seed = asked_.first; !failed && done.runs < asked_.runs; done.seed += asked_.step) {
@@ -200,9 +204,9 @@ public:
             if (asked_.replay || is_over()) break;
         }
         if (asked_.reach) tell_reach();
-        std::fprintf(out_, "summary\t%lu\t%.3f\t%lu\t%lu\t%lu\t%d\t%lu\t%016lx\t%lu\n", done.runs,
+        std::fprintf(out_, "summary\t%lu\t%.3f\t%lu\t%lu\t%lu\t%d\t%lu\t%016lx\t%lu\t%d\n", done.runs,
                      seconds_now() - done.begin, done.steps, done.stale, done.cuts, failed ? 1 : 0, done.accesses, done.hash,
-                     done.children);
+                     done.children, done.swaps ? 1 : 0);
         std::fclose(out_);
         _exit(failed ? 1 : 0);
     }
@@ -231,6 +235,15 @@ private:
     // True in the child. `goes_on`: it may begin the next runs itself.
     bool child(std::uint64_t seed, std::uint64_t length, const wanted& w, outcome& o,
                const decision_list* list = nullptr, bool notes = false, bool goes_on = false) {
+        for (;;) {
+            if (forks(seed, length, w, o, list, notes, goes_on)) return true;
+            if (report->how != ending::again) return false;
+            done_->swaps = false;
+            if (goes_on) seed = done_->seed, length = done_->length;
+        }
+    }
+    bool forks(std::uint64_t seed, std::uint64_t length, const wanted& w, outcome& o, const decision_list* list, bool notes,
+               bool goes_on) {
         run_comes();
         std::fflush(out_);
         const long id = machine::call(SYS_fork);
@@ -253,6 +266,7 @@ private:
             if (asked_.quiet != 0) the_scheduler.most_quiet = asked_.quiet;
             if (notes) the_scheduler.taken.note_in(log_);
             if (asked_.leaks) looks_for_leaks();
+            the_scheduler.swaps = done_->swaps;
             the_scheduler.begin(seed, w, length, list);
             std::snprintf(report->strategy, sizeof report->strategy, "%s", the_scheduler.plan.name());
             return true;
@@ -513,6 +527,8 @@ void one_processor() {
     program_heap.begins();
     own_heap.begins();
     make_the_scheduler();
+    constexpr unsigned long fsgsbase = 2;
+    apiary_hunt_writes_base = (getauxval(AT_HWCAP2) & fsgsbase) != 0 ? 1 : 0;
     the_reach.begin();
     the_calls.begin();
     find_real_calls();

@@ -2,6 +2,7 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cstdarg>
 
@@ -65,6 +66,10 @@ long membarrier(const call& here, long command) {
 
 }  // namespace
 
+extern "C" pid_t gettid() noexcept {
+    const thread* const t = program_calls();
+    return static_cast<pid_t>(t != nullptr ? t->kernel_id : machine::call(SYS_gettid));
+}
 extern "C" long syscall(long number, ...) noexcept {
     va_list rest;
     va_start(rest, number);
@@ -80,6 +85,8 @@ extern "C" long syscall(long number, ...) noexcept {
         if (here) refuse(here, "sigqueue, by syscall");
     }
     if (number != SYS_futex && number != SYS_membarrier && number != SYS_gettid) the_restart.cannot();
+    if (number == SYS_gettid) return gettid();
+    if (number != SYS_futex && number != SYS_membarrier && program_calls() != nullptr) the_scheduler.needs_own_threads();
     if (number != SYS_futex && number != SYS_membarrier)
         return machine::answered(machine::call(number, a[0], a[1], a[2], a[3], a[4], a[5]));
     long result = 0;

@@ -1,15 +1,21 @@
 // process_calls: what changes the process beyond its memory, or tells it from others. A run that calls these is the
 // last of its process (restart.hpp).
+#include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdarg>
+#include <cstdio>
+#include <cstring>
 
 #include "machine.hpp"
 #include "restart.hpp"
+#include "scheduler.hpp"
 
 using namespace apiary::hunt;
 
@@ -20,6 +26,21 @@ long passed_on(long number, A... arguments) {
     return machine::answered(machine::call(number, arguments...));
 }
 long number_of(std::size_t n) { return static_cast<long>(n); }
+
+// 0, or the error's number.
+template <class F>
+int of_name(pthread_t handle, int how, F use) {
+    the_restart.cannot();
+    const thread* const t = the_scheduler.of(handle);
+    if (t == nullptr) return ESRCH;
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/self/task/%ld/comm", t->kernel_id);
+    const long file = machine::call(SYS_open, machine::word(path), how | O_CLOEXEC);
+    if (file < 0) return static_cast<int>(-file);
+    const long done = use(file);
+    machine::call(SYS_close, file);
+    return done < 0 ? static_cast<int>(-done) : 0;
+}
 }  // namespace
 
 extern "C" {
@@ -34,6 +55,7 @@ int prctl(int what, ...) noexcept {
     long a[4];
     for (long& one : a) one = va_arg(rest, long);
     va_end(rest);
+    if (program_calls() != nullptr) the_scheduler.needs_own_threads();
     return static_cast<int>(passed_on(SYS_prctl, what, a[0], a[1], a[2], a[3]));
 }
 int setrlimit(__rlimit_resource_t what, const rlimit* to) noexcept {
@@ -49,7 +71,26 @@ int prlimit64(pid_t of, __rlimit_resource what, const rlimit64* to, rlimit64* be
     return static_cast<int>(passed_on(SYS_prlimit64, of, static_cast<long>(what), machine::word(to), machine::word(before)));
 }
 int setpriority(__priority_which_t which, id_t of, int to) noexcept {
+    if (program_calls() != nullptr) the_scheduler.needs_own_threads();
     return static_cast<int>(passed_on(SYS_setpriority, static_cast<long>(which), static_cast<long>(of), to));
+}
+int getrusage(__rusage_who_t of, rusage* used) noexcept {
+    if (of == RUSAGE_THREAD && program_calls() != nullptr) the_scheduler.needs_own_threads();
+    return static_cast<int>(machine::answered(machine::call(SYS_getrusage, static_cast<long>(of), machine::word(used))));
+}
+// By what the kernel has of that thread, which need not run it (contexts.hpp).
+int pthread_setname_np(pthread_t of, const char* name) noexcept {
+    const std::size_t length = std::strlen(name);
+    if (length > 15) return ERANGE;
+    return of_name(of, O_RDWR, [&](long file) { return machine::call(SYS_write, file, machine::word(name), number_of(length)); });
+}
+int pthread_getname_np(pthread_t of, char* name, std::size_t room) noexcept {
+    if (room < 16) return ERANGE;
+    return of_name(of, O_RDONLY, [&](long file) {
+        const long got = machine::call(SYS_read, file, machine::word(name), number_of(room - 1));
+        if (got > 0) name[got - 1] = '\0';  // in place of the line's end
+        return got;
+    });
 }
 int mprotect(void* at, std::size_t bytes, int how) noexcept {
     return static_cast<int>(passed_on(SYS_mprotect, machine::word(at), number_of(bytes), how));

@@ -53,6 +53,7 @@ const char* name_of(ending how) {
         case ending::leak: return "leak";
         case ending::refused: return "refused";
         case ending::cut: return "cut";
+        case ending::again:
         case ending::other: break;
     }
     return "failure";

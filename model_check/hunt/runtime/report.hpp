@@ -17,7 +17,8 @@ enum class ending : std::uint32_t {
     misuse,
     leak,
     refused,
-    cut
+    cut,
+    again  // no ending: with the kernel's own switches
 };
 
 // One visible operation.

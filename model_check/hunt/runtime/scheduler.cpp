@@ -1,12 +1,14 @@
 // scheduler: see the header.
 #include "scheduler.hpp"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
 
 #include <cerrno>
 
 #include "machine.hpp"
+#include "thread_calls.hpp"
 
 namespace apiary::hunt {
 
@@ -37,7 +39,10 @@ void scheduler::begin(std::uint64_t seed, const wanted& w, std::uint64_t length,
     thread& t = add_thread(nullptr);
     t.kernel_id = machine::call(SYS_gettid);
     t.handle = pthread_self();
+    t.here.base = reinterpret_cast<void*>(t.handle);
+    on_ = &t;
     running = &t;
+    tells_its_end(t);
     active = true;
 }
 
@@ -59,7 +64,13 @@ void scheduler::begins(thread& t) {
     t.kernel_id = machine::call(SYS_gettid);
     t.inside = true;
     running = &t;
-    take_baton(t);
+    if (swaps) {
+        t.here.base = reinterpret_cast<void*>(pthread_self());
+        apiary_hunt_parks(&t.here, &t.is_there, &t.baton);
+        came();
+    } else {
+        take_baton(t);
+    }
     t.inside = false;
 }
 
@@ -74,7 +85,19 @@ void scheduler::ends(thread& t) {
     t.sees.happened.tick(t.id());
     wake_all(&t);
     exits_ = &t;
-    give_baton(pick(t));
+    bool others = false;
+    for (const thread* one : threads) others |= !one->ended;
+    if (!others) return;  // the library ends the process with its last thread
+    thread& next = pick(t);
+    if (swaps) wait_until_there(next);
+    if (!swaps || on_ == &t) {
+        on_ = &next;
+        give_baton(next);
+        return;
+    }
+    ++report->switches;
+    leaves_ = true;
+    apiary_hunt_swaps(&t.here, &next.here);  // returns in its own kernel's thread
 }
 
 void scheduler::take_baton(thread& t) {
@@ -83,10 +106,34 @@ void scheduler::take_baton(thread& t) {
     t.baton = 0;
     wait_for_exit();
 }
+void scheduler::wait_until_there(thread& t) {
+    while (t.id() != 0 && __atomic_load_n(&t.is_there, __ATOMIC_ACQUIRE) == 0)
+        machine::call(SYS_futex, machine::word(&t.is_there), FUTEX_WAIT_PRIVATE, 0);
+}
+void scheduler::came() {
+    if (leaves_) {
+        leaves_ = false;
+        __atomic_store_n(&exits_->baton, 1, __ATOMIC_RELEASE);
+        machine::call(SYS_futex, machine::word(&exits_->baton), FUTEX_WAKE_PRIVATE, 1);
+    }
+    wait_for_exit();
+}
+// The process's first, which is there for as long as the process.
+bool scheduler::is_zombie(const thread& t) {
+    if (t.id() != 0) return false;
+    char text[256];
+    const long file = machine::call(SYS_open, machine::word("/proc/thread-self/../../stat"), O_RDONLY | O_CLOEXEC);
+    const long got = machine::call(SYS_read, file, machine::word(text), sizeof text);
+    machine::call(SYS_close, file);
+    for (long i = 0; i + 2 < got; ++i)
+        if (text[i] == ')') return text[i + 2] == 'Z';
+    return false;
+}
 // What its exit still frees comes before whatever the next one allocates, each time.
 void scheduler::wait_for_exit() {
     if (exits_ == nullptr) return;
-    while (machine::call(SYS_tgkill, machine::call(SYS_getpid), exits_->kernel_id, 0) == 0)
+    const long process = machine::call(SYS_getpid);
+    while (machine::call(SYS_tgkill, process, exits_->kernel_id, 0) == 0 && !is_zombie(*exits_))
         machine::call(SYS_sched_yield);
     exits_ = nullptr;
 }
@@ -98,8 +145,14 @@ void scheduler::give_baton(thread& t) {
 void scheduler::switch_to(thread& me, thread& next) {
     if (&next == &me) return;
     remember(next.id() + 1000);
-    give_baton(next);
-    take_baton(me);
+    if (!swaps) {
+        give_baton(next);
+        return take_baton(me);
+    }
+    ++report->switches;
+    wait_until_there(next);
+    apiary_hunt_swaps(&me.here, &next.here);
+    came();
 }
 
 void scheduler::make_runnable(thread& t) {
@@ -242,6 +295,7 @@ void scheduler::yields(thread& t) {
 }
 
 void scheduler::signals(thread& from, thread& to, int signal) {
+    needs_own_threads();
     changed(from);
     sent* same = nullptr;  // two of one number that wait to be taken are one, but those of real time
     for (sent& one : to.signals)

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "call_tree.hpp"
+#include "contexts.hpp"
 #include "decisions.hpp"
 #include "heap.hpp"
 #include "reach.hpp"
@@ -39,7 +40,9 @@ struct thread {
     static constexpr std::uint32_t most_calls = 64;
 
     view sees;
-    int baton = 0;
+    int baton = 0;     // where contexts are swapped: its own kernel's thread goes on
+    int is_there = 0;  // and that one has begun
+    context here;
     bool inside = false;  // the runtime's own work: it sees nothing of what is done meanwhile
     bool runnable = true, ended = false, joined = false, detached = false, timed_out = false;
     own_vector<sent> signals;  // that other threads have sent it: it takes them where its next operation begins
@@ -92,6 +95,7 @@ public:
     own_vector<file_timer> timers;
     own_vector<mapping> mappings;
     bool active = false;        // a run is under way
+    bool swaps = false;         // one kernel's thread runs all (contexts.hpp)
     bool has_children = false;  // processes that the program forked: they may write what a thread waits for
     std::uint64_t now = 0;  // virtual nanoseconds
     std::uint64_t most_steps = 20'000'000, most_quiet = 3'000'000, stop = 0;
@@ -144,6 +148,10 @@ public:
     thread* of(pthread_t handle);
     bool is_last(const thread& t);  // every other one has ended, to the kernel, too
     void tell_threads();
+    // The kernel is asked for what it has of this thread. Does not return where it would not be the thread's own.
+    void needs_own_threads() const {
+        if (swaps && active && threads.size() > 1) found(ending::again);
+    }
     void heavy_fence();  // in every thread, where it stands
 
 private:
@@ -151,6 +159,9 @@ private:
     void switch_to(thread& me, thread& next);
     void give_baton(thread& t);
     void take_baton(thread& t);
+    void wait_until_there(thread& t);
+    void came();
+    static bool is_zombie(const thread& t);
     void wait_for_exit();
     void make_runnable(thread& t);
     void wake_due(bool only_spinning = false);
@@ -169,6 +180,8 @@ private:
     std::uint64_t changes_ = 0, repeat_since_ = 0;
     bool looked_at_clock_ = false;  // and whether one has looked at it meanwhile
     thread* exits_ = nullptr;  // its kernel thread is not gone yet
+    bool leaves_ = false;      // or even parks
+    thread* on_ = nullptr;     // whose kernel's thread runs all
     thread* last_ran_ = nullptr;
     std::uint64_t turn_began_ = 0;
     std::int64_t lowest_ = 0;

@@ -41,6 +41,7 @@ long changes_mask(int how, const sigset_t* wanted, sigset_t* before, std::uintpt
     if (wanted != nullptr) set = *reinterpret_cast<const std::uint64_t*>(wanted) & ~of_the_library;
     if (here) {
         if (wanted != nullptr && how != SIG_BLOCK) the_scheduler.lets_through(here.me());
+        if (wanted != nullptr) the_scheduler.needs_own_threads();
         here.me().inside = false;
     }
     const long result = machine::call(SYS_rt_sigprocmask, how, wanted != nullptr ? machine::word(&set) : 0,
@@ -89,6 +90,10 @@ int pthread_sigmask(int how, const sigset_t* wanted, sigset_t* before) noexcept 
 }
 int sigprocmask(int how, const sigset_t* wanted, sigset_t* before) noexcept {
     return static_cast<int>(machine::answered(changes_mask(how, wanted, before, CALLER)));
+}
+int sigaltstack(const stack_t* wanted, stack_t* before) noexcept {
+    if (program_calls() != nullptr) the_scheduler.needs_own_threads();
+    return static_cast<int>(machine::answered(machine::call(SYS_sigaltstack, machine::word(wanted), machine::word(before))));
 }
 int tgkill(pid_t process, pid_t id, int signal) noexcept {
     return static_cast<int>(machine::answered(tgkill_of(process, id, signal, "tgkill", CALLER)));

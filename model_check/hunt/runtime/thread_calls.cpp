@@ -22,7 +22,7 @@ std::uintptr_t next_stack = first_stack;
 
 void* first_function(void* p) {
     thread& t = *static_cast<thread*>(p);
-    pthread_setspecific(at_exit, &t);
+    tells_its_end(t);
     the_scheduler.begins(t);
     return t.function(t.argument);
 }
@@ -47,6 +47,8 @@ void find_real_calls() {
     find(real.fork, "fork");
     pthread_key_create(&at_exit, last_function);
 }
+
+void tells_its_end(thread& t) { pthread_setspecific(at_exit, &t); }
 
 std::size_t bytes_of_stacks() { return next_stack - first_stack; }
 void unmap_stacks() {

@@ -6,6 +6,8 @@
 
 namespace apiary::hunt {
 
+struct thread;
+
 struct real_calls {
     int (*create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
     int (*join)(pthread_t, void**);
@@ -14,6 +16,8 @@ struct real_calls {
 };
 void find_real_calls();
 
+// The thread that calls: its end in the library, once its destructors have run, is the scheduler's `ends`.
+void tells_its_end(thread& t);
 // Of all threads, on which none runs any more.
 std::size_t bytes_of_stacks();
 void unmap_stacks();

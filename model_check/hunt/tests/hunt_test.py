@@ -257,6 +257,18 @@ class Right(unittest.TestCase):
                 self.assertEqual([one["summary"][i] for i in kept], [each["summary"][i] for i in kept])
                 self.assertEqual((one["summary"][8], each["summary"][8]), ("1" if name in in_one else "20", "20"))
 
+    def test_swapped_threads_are_those_that_the_kernel_switches(self) -> None:
+        swapped = {"mixed", "turns", "statics", "timers_and_pipes", "hundred_threads", "forks", "keeps_what_is_its_own", "main_ends_first"}
+        # Their masks and handlers, stacks of these, are the kernel's.
+        not_swapped = {"a_signal_ends_waits", "a_handler_waits_amid_a_wait", "asks_the_kernel_for_its_own"}
+        for name in sorted(swapped | not_swapped):
+            with self.subTest(program=name):
+                one, each = (hunt(["hunted_small", name], runs=20, seconds=120, leaks=1, swaps=swaps) for swaps in (1, 0))
+                self.assertEqual((one["exit"], each["exit"]), (0, 0), one)
+                kept = {0, 2, 3, 4, 6, 7}  # runs, steps, stale reads, cuts, accesses, hash
+                self.assertEqual([one["summary"][i] for i in kept], [each["summary"][i] for i in kept])
+                self.assertEqual((one["summary"][9], each["summary"][9]), ("1" if name in swapped else "0", "0"))
+
     def test_by_itself_a_program_runs_once(self) -> None:
         done = subprocess.run([FOLDER / "hunted_small", "mixed"], env={k: v for k, v in os.environ.items() if k != "APIARY_HUNT"})
         self.assertEqual(done.returncode, 0)

@@ -20,6 +20,7 @@
 #include <barrier>
 #include <cassert>
 #include <cerrno>
+#include <cfenv>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -782,6 +783,66 @@ void leaves_a_descriptor() {
     assert(descriptor < 16);
 }
 
+// What a thread has of its own it keeps, whoever ran meanwhile.
+void keeps_what_is_its_own() {
+    const auto works = [](int mode, const char* name) {
+        thread_local int mine = 0;
+        std::fesetround(mode);
+        pthread_setname_np(pthread_self(), name);
+        [[maybe_unused]] const pid_t id = gettid();
+        for (int i = 0; i < 5; ++i) {
+            errno = 1000 + mode;
+            mine = mode;
+            std::this_thread::yield();
+            char told[16] = "";
+            assert(errno == 1000 + mode && mine == mode && std::fegetround() == mode && gettid() == id);
+            assert(pthread_getname_np(pthread_self(), told, sizeof told) == 0 && std::string(told) == name);
+            try {
+                throw mode;
+            } catch (int thrown) {
+                std::this_thread::yield();
+                assert(thrown == mode && std::uncaught_exceptions() == 0);
+            }
+        }
+    };
+    std::jthread a(works, FE_UPWARD, "up"), b(works, FE_DOWNWARD, "down");
+    works(FE_TONEAREST, "nearest");
+}
+
+// The kernel has a mask, a stack for handlers and a time of each thread.
+void asks_the_kernel_for_its_own() {
+    const auto works = [](int signal) {
+        alignas(16) static thread_local char room[1 << 14];
+        const stack_t given{room, 0, sizeof room};
+        sigset_t blocked, told;
+        sigemptyset(&blocked);
+        sigaddset(&blocked, signal);
+        sigaltstack(&given, nullptr);
+        pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
+        for (int i = 0; i < 3; ++i) {
+            std::this_thread::yield();
+            stack_t mine;
+            sigaltstack(nullptr, &mine);
+            pthread_sigmask(SIG_SETMASK, nullptr, &told);
+            assert(mine.ss_sp == room && sigismember(&told, signal) == 1 && sigismember(&told, SIGUSR1 + SIGUSR2 - signal) == 0);
+        }
+        const stack_t none{nullptr, SS_DISABLE, 0};
+        sigaltstack(&none, nullptr);
+    };
+    std::jthread a(works, SIGUSR1), b(works, SIGUSR2);
+}
+
+// The main thread ends before the others, of which the last ends the process.
+void main_ends_first() {
+    static std::atomic<int> left{3};
+    for (int i = 0; i < 3; ++i)
+        std::thread([] {
+            std::this_thread::yield();
+            left.fetch_sub(1);
+        }).detach();
+    pthread_exit(nullptr);
+}
+
 }  // namespace
 
 const small_program right_programs[] = {
@@ -827,5 +888,8 @@ const small_program right_programs[] = {
     {"two_read_one_pipe", two_read_one_pipe},
     {"a_library_changes_a_count", a_library_changes_a_count},
     {"leaves_a_descriptor", leaves_a_descriptor},
+    {"keeps_what_is_its_own", keeps_what_is_its_own},
+    {"asks_the_kernel_for_its_own", asks_the_kernel_for_its_own},
+    {"main_ends_first", main_ends_first},
     {nullptr, nullptr},
 };
