@@ -15,7 +15,7 @@ from pathlib import Path
 COMPILE = ("g++", "-std=c++20", "-w", "-g")
 SEEN = ("-fsanitize=thread", "-O1")
 OURS = ("-fno-builtin", "-fno-omit-frame-pointer", "-fno-tree-loop-im", "-fno-hoist-adjacent-loads", "-fno-ipa-pure-const", "-fno-ipa-modref")
-PROGRAMS = ("clean:100", "sem:100", "pingpong:4")
+PROGRAMS = ("clean:100", "pingpong:4", "plainwork:4")
 
 
 def built(build: Path, trial: Path, name: str, folder: Path) -> tuple[Path, Path]:
@@ -34,7 +34,7 @@ def built(build: Path, trial: Path, name: str, folder: Path) -> tuple[Path, Path
 
 
 def seconds(program: Path, variables: dict[str, str], output: Path) -> float:
-    """Processor time of all its processes. What fails is searched no further: both go on with the next seed, or end."""
+    """Processor time of all its processes."""
     with output.open("w") as file:
         started = subprocess.Popen([program], env=os.environ | variables, stdout=file, stderr=file)
         _, _, used = os.wait4(started.pid, 0)
@@ -53,7 +53,7 @@ def main() -> None:
             theirs, ours = built(build, trial, name, folder)
             taken: list[tuple[float, ...]] = []
             for first in (1 + i * runs for i in range(rounds)):
-                asked = f"runs={runs};first={first};seconds=600;out={folder}/told"
+                asked = f"runs={runs};first={first};seconds=600;out={folder}/{name}.told"
                 turns = [lambda: seconds(theirs, {"HUNT_RUNS": str(runs), "HUNT_FIRST": str(first), "HUNT_TIME": "600"}, folder / "output"),
                          lambda: seconds(ours, {"APIARY_HUNT": asked}, folder / "output"),
                          lambda: seconds(ours, {"APIARY_HUNT": asked + ";restarts=0"}, folder / "output")]
@@ -62,7 +62,7 @@ def main() -> None:
                     which = (i + len(taken)) % 3
                     got[which] = turns[which]()
                 taken.append(tuple(got))
-            told = (folder / "told").read_text().splitlines()
+            told = (folder / f"{name}.told").read_text().splitlines()
             if any(line.startswith("run\t") for line in told):
                 print(f"{name}: a run failed, so that the others were not done", file=sys.stderr)
             middle = [statistics.median(one) * 1e3 / runs for one in zip(*taken)]
