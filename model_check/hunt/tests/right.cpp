@@ -783,13 +783,14 @@ void leaves_a_descriptor() {
     assert(descriptor < 16);
 }
 
-// What a thread has of its own it keeps, whoever ran meanwhile.
+// A thread keeps what is its own while others run.
 void keeps_what_is_its_own() {
     const auto works = [](int mode, const char* name) {
         thread_local int mine = 0;
         std::fesetround(mode);
         pthread_setname_np(pthread_self(), name);
         [[maybe_unused]] const pid_t id = gettid();
+        assert((id == getpid()) == (mode == FE_TONEAREST));
         for (int i = 0; i < 5; ++i) {
             errno = 1000 + mode;
             mine = mode;
