@@ -242,8 +242,8 @@ private:
             if (goes_on) seed = done_->seed, length = done_->length;
         }
     }
-    bool forks(std::uint64_t seed, std::uint64_t length, const wanted& w, outcome& o, const decision_list* list, bool notes,
-               bool goes_on) {
+    bool forks(std::uint64_t seed, std::uint64_t length, const wanted& w, outcome& o, const decision_list* list,
+               bool notes, bool goes_on) {
         run_comes();
         std::fflush(out_);
         const long id = machine::call(SYS_fork);

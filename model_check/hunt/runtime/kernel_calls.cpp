@@ -86,9 +86,10 @@ extern "C" long syscall(long number, ...) noexcept {
     }
     if (number != SYS_futex && number != SYS_membarrier && number != SYS_gettid) the_restart.cannot();
     if (number == SYS_gettid) return gettid();
-    if (number != SYS_futex && number != SYS_membarrier && program_calls() != nullptr) the_scheduler.needs_own_threads();
-    if (number != SYS_futex && number != SYS_membarrier)
+    if (number != SYS_futex && number != SYS_membarrier) {
+        if (program_calls() != nullptr) the_scheduler.needs_own_threads();
         return machine::answered(machine::call(number, a[0], a[1], a[2], a[3], a[4], a[5]));
+    }
     long result = 0;
     if (number == SYS_membarrier) {
         const call here("membarrier", CALLER);

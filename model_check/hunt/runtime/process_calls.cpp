@@ -76,13 +76,16 @@ int setpriority(__priority_which_t which, id_t of, int to) noexcept {
 }
 int getrusage(__rusage_who_t of, rusage* used) noexcept {
     if (of == RUSAGE_THREAD && program_calls() != nullptr) the_scheduler.needs_own_threads();
-    return static_cast<int>(machine::answered(machine::call(SYS_getrusage, static_cast<long>(of), machine::word(used))));
+    return static_cast<int>(
+        machine::answered(machine::call(SYS_getrusage, static_cast<long>(of), machine::word(used))));
 }
 // By what the kernel has of that thread, which need not run it (contexts.hpp).
 int pthread_setname_np(pthread_t of, const char* name) noexcept {
     const std::size_t length = std::strlen(name);
     if (length > 15) return ERANGE;
-    return of_name(of, O_RDWR, [&](long file) { return machine::call(SYS_write, file, machine::word(name), number_of(length)); });
+    return of_name(of, O_RDWR, [&](long file) {
+        return machine::call(SYS_write, file, machine::word(name), number_of(length));
+    });
 }
 int pthread_getname_np(pthread_t of, char* name, std::size_t room) noexcept {
     if (room < 16) return ERANGE;

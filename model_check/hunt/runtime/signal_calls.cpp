@@ -93,7 +93,8 @@ int sigprocmask(int how, const sigset_t* wanted, sigset_t* before) noexcept {
 }
 int sigaltstack(const stack_t* wanted, stack_t* before) noexcept {
     if (program_calls() != nullptr) the_scheduler.needs_own_threads();
-    return static_cast<int>(machine::answered(machine::call(SYS_sigaltstack, machine::word(wanted), machine::word(before))));
+    return static_cast<int>(
+        machine::answered(machine::call(SYS_sigaltstack, machine::word(wanted), machine::word(before))));
 }
 int tgkill(pid_t process, pid_t id, int signal) noexcept {
     return static_cast<int>(machine::answered(tgkill_of(process, id, signal, "tgkill", CALLER)));
