@@ -4,7 +4,7 @@
 char apiary_hunt_writes_base = 0;
 
 // Offsets are those of `context`; 158 is arch_prctl, 0x1002 its ARCH_SET_FS; 202 is futex, 128 its wait, 129 its wake,
-// both private.
+// both private. Flags of the x87 unit can be loaded with its whole environment alone: only where they differ.
 asm(R"(
     .text
     .macro keeps
@@ -17,11 +17,24 @@ asm(R"(
         subq $8, %rsp
         stmxcsr (%rsp)
         fnstcw 4(%rsp)
+        fnstsw 6(%rsp)
         movq %rsp, (%rdi)
     .endm
     .macro goes_on
         ldmxcsr (%rsp)
-        fldcw 4(%rsp)
+        fnstsw %ax
+        xorb 6(%rsp), %al
+        testb $0x3f, %al
+        jz 9f
+        subq $32, %rsp
+        fnstenv (%rsp)
+        movw 36(%rsp), %ax
+        movw %ax, (%rsp)
+        movb 38(%rsp), %al
+        movb %al, 4(%rsp)
+        fldenv (%rsp)
+        addq $32, %rsp
+    9:  fldcw 4(%rsp)
         addq $8, %rsp
         popq %r15
         popq %r14

@@ -84,6 +84,7 @@ class mask {
 public:
     mask(const call& here, const sigset_t* wanted) : me_(here && wanted != nullptr ? &here.me() : nullptr) {
         if (me_ == nullptr) return;
+        the_scheduler.needs_own_threads();
         std::uint64_t pending = 0;
         machine::call(SYS_rt_sigpending, machine::word(&pending), sizeof pending);
         the_scheduler.lets_through(*me_);

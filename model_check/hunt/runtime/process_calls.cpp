@@ -1,7 +1,10 @@
 // process_calls: what changes the process beyond its memory, or tells it from others. A run that calls these is the
 // last of its process (restart.hpp).
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -26,6 +29,14 @@ long passed_on(long number, A... arguments) {
     return machine::answered(machine::call(number, arguments...));
 }
 long number_of(std::size_t n) { return static_cast<long>(n); }
+
+// What the kernel has of each thread. Of users and groups the library tells every thread, each by a signal.
+template <class... P, class... A>
+int of_each(int (*)(P...) noexcept, const char* name, A... arguments) {
+    the_restart.cannot();
+    if (program_calls() != nullptr) the_scheduler.needs_own_threads();
+    return reinterpret_cast<int (*)(P...)>(::dlsym(RTLD_NEXT, name))(arguments...);
+}
 
 // 0, or the error's number.
 template <class F>
@@ -74,6 +85,22 @@ int setpriority(__priority_which_t which, id_t of, int to) noexcept {
     if (program_calls() != nullptr) the_scheduler.needs_own_threads();
     return static_cast<int>(passed_on(SYS_setpriority, static_cast<long>(which), static_cast<long>(of), to));
 }
+#define OF_THE_THREAD(name, parameters, ...) \
+    int name parameters noexcept { return of_each(&::name, #name, __VA_ARGS__); }
+OF_THE_THREAD(nice, (int by), by)
+OF_THE_THREAD(sched_setscheduler, (pid_t of, int how, const sched_param* to), of, how, to)
+OF_THE_THREAD(sched_setparam, (pid_t of, const sched_param* to), of, to)
+OF_THE_THREAD(pthread_setschedparam, (pthread_t of, int how, const sched_param* to), of, how, to)
+OF_THE_THREAD(pthread_setschedprio, (pthread_t of, int to), of, to)
+OF_THE_THREAD(setuid, (uid_t to), to)
+OF_THE_THREAD(setgid, (gid_t to), to)
+OF_THE_THREAD(seteuid, (uid_t to), to)
+OF_THE_THREAD(setegid, (gid_t to), to)
+OF_THE_THREAD(setreuid, (uid_t real, uid_t effective), real, effective)
+OF_THE_THREAD(setregid, (gid_t real, gid_t effective), real, effective)
+OF_THE_THREAD(setresuid, (uid_t real, uid_t effective, uid_t saved), real, effective, saved)
+OF_THE_THREAD(setresgid, (gid_t real, gid_t effective, gid_t saved), real, effective, saved)
+OF_THE_THREAD(setgroups, (std::size_t count, const gid_t* to), count, to)
 int getrusage(__rusage_who_t of, rusage* used) noexcept {
     if (of == RUSAGE_THREAD && program_calls() != nullptr) the_scheduler.needs_own_threads();
     return static_cast<int>(

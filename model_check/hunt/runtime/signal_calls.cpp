@@ -2,6 +2,7 @@
 // operation begins, with the baton, so its handler runs at the same step in each replay; a wait ends for them as the
 // kernel ends it. What the sender did before it sent happens before the handler runs, and before nothing else of the
 // receiver. Refused are signals of the process, signals of clocks, and calls that wait for signals (refused_calls).
+#include <dlfcn.h>
 #include <signal.h>
 
 #include "machine.hpp"
@@ -11,6 +12,14 @@
 using namespace apiary::hunt;
 
 namespace {
+
+constinit bool has_handlers = false;  // libraries install some before the runtime begins
+
+void installs(sighandler_t handler) {
+    if (handler == SIG_DFL || handler == SIG_IGN) return;
+    has_handlers = true;
+    if (program_calls() != nullptr) the_scheduler.needs_own_threads();
+}
 
 // 0, or what is wrong, as the kernel says it.
 long sends(const call& here, thread* to, int signal) {
@@ -54,6 +63,8 @@ long changes_mask(int how, const sigset_t* wanted, sigset_t* before, std::uintpt
 
 namespace apiary::hunt {
 
+bool handles_signals() { return has_handlers; }
+
 long tgkill_of(long process, long id, long signal, const char* what, std::uintptr_t place) {
     thread* myself = nullptr;
     long result = 0;
@@ -90,6 +101,16 @@ int pthread_sigmask(int how, const sigset_t* wanted, sigset_t* before) noexcept 
 }
 int sigprocmask(int how, const sigset_t* wanted, sigset_t* before) noexcept {
     return static_cast<int>(machine::answered(changes_mask(how, wanted, before, CALLER)));
+}
+int sigaction(int number, const struct sigaction* wanted, struct sigaction* before) noexcept {
+    static const auto real = reinterpret_cast<decltype(&sigaction)>(::dlsym(RTLD_NEXT, "sigaction"));
+    if (wanted != nullptr) installs(wanted->sa_handler);
+    return real(number, wanted, before);
+}
+sighandler_t signal(int number, sighandler_t wanted) noexcept {
+    static const auto real = reinterpret_cast<decltype(&signal)>(::dlsym(RTLD_NEXT, "signal"));
+    installs(wanted);
+    return real(number, wanted);
 }
 int sigaltstack(const stack_t* wanted, stack_t* before) noexcept {
     if (program_calls() != nullptr) the_scheduler.needs_own_threads();

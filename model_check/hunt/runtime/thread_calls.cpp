@@ -5,6 +5,7 @@
 
 #include "machine.hpp"
 #include "scheduler.hpp"
+#include "signal_calls.hpp"
 #include "thread_calls.hpp"
 
 namespace apiary::hunt {
@@ -67,7 +68,10 @@ pid_t fork() noexcept {
     const call here("fork", CALLER);
     const pid_t child = real.fork();
     if (here) (child == 0 ? the_scheduler.active : the_scheduler.has_children) = child != 0;
-    is_child |= here && child == 0;
+    if (here && child == 0) {
+        is_child = true;
+        here.me().kernel_id = machine::call(SYS_gettid);
+    }
     return child;
 }
 pid_t vfork() noexcept { return fork(); }
@@ -88,6 +92,7 @@ int pthread_create(pthread_t* handle, const pthread_attr_t* given, void* (*funct
     }
     the_scheduler.changed(here.me());
     thread& t = the_scheduler.add_thread(&here.me());
+    if (handles_signals()) the_scheduler.needs_own_threads();
     here.sees().happened.tick(here.me().id());
     t.function = function;
     t.argument = argument;

@@ -258,9 +258,11 @@ class Right(unittest.TestCase):
                 self.assertEqual((one["summary"][8], each["summary"][8]), ("1" if name in in_one else "20", "20"))
 
     def test_swapped_threads_are_those_that_the_kernel_switches(self) -> None:
-        swapped = {"mixed", "turns", "statics", "timers_and_pipes", "hundred_threads", "forks", "keeps_what_is_its_own", "main_ends_first"}
+        swapped = {"mixed", "turns", "statics", "timers_and_pipes", "hundred_threads", "forks", "keeps_what_is_its_own", "main_ends_first",
+                   "names_itself_in_a_child"}
         # Their masks and handlers, stacks of these, are the kernel's.
-        not_swapped = {"a_signal_ends_waits", "a_handler_waits_amid_a_wait", "asks_the_kernel_for_its_own"}
+        not_swapped = {"a_signal_ends_waits", "a_handler_waits_amid_a_wait", "asks_the_kernel_for_its_own",
+                       "faults_in_each_thread", "sets_its_user", "changes_what_the_kernel_has_of_it"}
         for name in sorted(swapped | not_swapped):
             with self.subTest(program=name):
                 one, each = (hunt(["hunted_small", name], runs=20, seconds=120, leaks=1, swaps=swaps) for swaps in (1, 0))

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <semaphore.h>
+#include <sys/resource.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -788,6 +789,8 @@ void keeps_what_is_its_own() {
     const auto works = [](int mode, const char* name) {
         thread_local int mine = 0;
         std::fesetround(mode);
+        volatile long double one = 1, divisor = mode == FE_UPWARD ? 0 : 1;
+        one = one / divisor;
         pthread_setname_np(pthread_self(), name);
         [[maybe_unused]] const pid_t id = gettid();
         assert((id == getpid()) == (mode == FE_TONEAREST));
@@ -796,6 +799,7 @@ void keeps_what_is_its_own() {
             mine = mode;
             std::this_thread::yield();
             char told[16] = "";
+            assert((std::fetestexcept(FE_DIVBYZERO) != 0) == (mode == FE_UPWARD));
             assert(errno == 1000 + mode && mine == mode && std::fegetround() == mode && gettid() == id);
             assert(pthread_getname_np(pthread_self(), told, sizeof told) == 0 && std::string(told) == name);
             try {
@@ -831,6 +835,75 @@ void asks_the_kernel_for_its_own() {
         sigaltstack(&none, nullptr);
     };
     std::jthread a(works, SIGUSR1), b(works, SIGUSR2);
+}
+
+// While the kernel runs a handler it blocks its signal: for the thread that faults, and for no other.
+void faults_in_each_thread() {
+    constexpr std::size_t page = 4096;
+    static char* const pages =
+        static_cast<char*>(mmap(nullptr, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    struct sigaction how {};
+    how.sa_flags = SA_SIGINFO;
+    how.sa_sigaction = [](int, siginfo_t* info, void*) {
+        std::this_thread::yield();
+        auto* const at = static_cast<char*>(info->si_addr);
+        mprotect(at - (at - pages) % page, page, PROT_READ | PROT_WRITE);
+    };
+    sigaction(SIGSEGV, &how, nullptr);
+    const auto works = [](std::size_t which) { static_cast<volatile char*>(pages)[which * page] = 1; };
+    std::jthread a(works, 0), b(works, 1);
+}
+
+// The library sends a signal to each other thread, whose handler needs room on its stack.
+void sets_its_user() {
+    const auto works = [] {
+        volatile char kept[6000];
+        for (std::size_t i = 0; i < sizeof kept; ++i) kept[i] = static_cast<char>(i);
+        for (int i = 0; i < 3; ++i) std::this_thread::yield();
+        for (std::size_t i = 0; i < sizeof kept; ++i) assert(kept[i] == static_cast<char>(i));
+    };
+    std::jthread a(works), b([] {
+        for (int i = 0; i < 3; ++i) assert(setuid(getuid()) == 0);
+    });
+    works();
+}
+
+// A mask that is one thread's while it waits, a priority and a policy.
+void changes_what_the_kernel_has_of_it() {
+    std::jthread a([] {
+        sigset_t blocked;
+        sigemptyset(&blocked);
+        sigaddset(&blocked, SIGUSR2);
+        const timespec moment{0, 1'000'000};
+        ppoll(nullptr, 0, &moment, &blocked);
+    });
+    const int before = getpriority(PRIO_PROCESS, 0);
+    std::jthread b([] { nice(1); }), c([] {
+        const sched_param none{};
+        assert(pthread_setschedparam(pthread_self(), SCHED_BATCH, &none) == 0 && sched_getscheduler(0) == SCHED_BATCH);
+    });
+    for (int i = 0; i < 5; ++i) {
+        std::this_thread::yield();
+        sigset_t told;
+        pthread_sigmask(SIG_SETMASK, nullptr, &told);
+        assert(sigismember(&told, SIGUSR2) == 0 && getpriority(PRIO_PROCESS, 0) == before);
+        assert(sched_getscheduler(0) == SCHED_OTHER);
+    }
+}
+
+// In a child of the thread that forked, too.
+void names_itself_in_a_child() {
+    std::jthread a([] {
+        const pid_t child = fork();
+        if (child == 0) {
+            char told[16] = "";
+            const bool named = pthread_setname_np(pthread_self(), "child") == 0;
+            _exit(named && pthread_getname_np(pthread_self(), told, sizeof told) == 0 && std::string(told) == "child" ? 0 : 1);
+        }
+        int status = 1;
+        waitpid(child, &status, 0);
+        assert(status == 0);
+    });
 }
 
 // The main thread ends before the others, of which the last ends the process.
@@ -892,5 +965,9 @@ const small_program right_programs[] = {
     {"keeps_what_is_its_own", keeps_what_is_its_own},
     {"asks_the_kernel_for_its_own", asks_the_kernel_for_its_own},
     {"main_ends_first", main_ends_first},
+    {"faults_in_each_thread", faults_in_each_thread},
+    {"sets_its_user", sets_its_user},
+    {"changes_what_the_kernel_has_of_it", changes_what_the_kernel_has_of_it},
+    {"names_itself_in_a_child", names_itself_in_a_child},
     {nullptr, nullptr},
 };
