@@ -17,6 +17,7 @@ struct moment {
 class vector_clock {
 public:
     std::uint32_t of(std::uint32_t thread) const { return thread < epochs_.size() ? epochs_.data()[thread] : 0; }
+    std::uint32_t of_own(std::uint32_t thread) const { return epochs_.data()[thread]; }  // of a thread that was set
     bool knows(moment m) const { return m.epoch <= of(m.thread); }
     bool empty() const { return epochs_.empty(); }
     std::uint32_t fence() const { return fence_; }

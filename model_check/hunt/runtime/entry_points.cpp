@@ -19,7 +19,7 @@ std::uintptr_t number(const volatile void* p) { return reinterpret_cast<std::uin
     thread* const t = program_calls();
     if (t == nullptr) return;
     ++report->plain_accesses;
-    the_shadow.touches(*t, number(p), bytes, how, place);
+    if (!shadow::adds_nothing(*t, number(p), bytes, how)) the_shadow.touches(*t, number(p), bytes, how, place);
 }
 
 // The compilers add bits of their own above the order.
@@ -187,16 +187,11 @@ extern "C" {
 void __tsan_init() {}
 void __tsan_func_entry(void* caller) {
     thread* const t = running;
-    if (t == nullptr || t->inside) return;
-    if (t->depth < thread::most_calls) {
-        t->calls[t->depth] = reinterpret_cast<std::uintptr_t>(caller);
-        t->nodes[t->depth + 1] = the_calls.called(t->nodes[t->depth], t->calls[t->depth]);
-    }
-    ++t->depth;
+    if (t != nullptr && !t->inside) t->enters(reinterpret_cast<std::uintptr_t>(caller));
 }
 void __tsan_func_exit() {
     thread* const t = running;
-    if (t != nullptr && !t->inside && t->depth != 0) --t->depth;
+    if (t != nullptr && !t->inside) t->leaves();
 }
 void __tsan_ignore_thread_begin() {}
 void __tsan_ignore_thread_end() {}

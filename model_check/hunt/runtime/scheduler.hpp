@@ -71,10 +71,27 @@ struct thread {
     void* (*function)(void*) = nullptr;
     void* argument = nullptr;
 
-    std::uint32_t depth = 0;
+    std::uint32_t depth = 0, nodes_known = 0;
     std::uintptr_t calls[most_calls];
     call_tree::node nodes[most_calls + 1]{};  // after each of them; the first is the thread's beginning
-    call_tree::node node() const { return nodes[depth < most_calls ? depth : most_calls]; }
+    // A function begins or ends. Most are called where the one before at this depth was, so a node is looked up where
+    // one is asked for.
+    void enters(std::uintptr_t caller) {
+        if (depth < most_calls && calls[depth] != caller) {
+            calls[depth] = caller;
+            if (nodes_known > depth) nodes_known = depth;
+        }
+        ++depth;
+    }
+    void leaves() {
+        if (depth != 0) --depth;
+    }
+    call_tree::node node() {
+        const std::uint32_t n = depth < most_calls ? depth : most_calls;
+        for (; nodes_known < n; ++nodes_known)
+            nodes[nodes_known + 1] = the_calls.called(nodes[nodes_known], calls[nodes_known]);
+        return nodes[n];
+    }
 
     std::uint32_t id() const { return sees.id; }
 };

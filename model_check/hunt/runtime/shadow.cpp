@@ -12,13 +12,6 @@ namespace {
 
 constexpr std::size_t large = std::size_t{1} << 16;  // what is larger is only forgotten when it is freed
 
-std::uint64_t packed(std::uint32_t epoch, std::uint32_t thread, std::uint8_t mask, std::uint8_t how) {
-    return std::uint64_t{epoch} << 32 | std::uint64_t{thread & 0xffff} << 16 | std::uint64_t{mask} << 8 | how |
-           access_valid;
-}
-std::uint8_t mask_of(std::uintptr_t address, std::size_t bytes) {
-    return static_cast<std::uint8_t>(((1u << bytes) - 1) << (address & 7));
-}
 std::size_t in_cell(std::uintptr_t address, std::size_t bytes) {
     const std::size_t room = 8 - (address & 7);
     return bytes < room ? bytes : room;
@@ -33,7 +26,7 @@ const char* name_of_access(std::uint8_t how) {
 }  // namespace
 
 void shadow::begin() {
-    regions_ = static_cast<cell**>(machine::map(most_regions * sizeof(cell*), machine::of_shadow_table));
+    machine::map(most_regions * sizeof(cell*), machine::of_shadow_table);
     machine::map(sizeof(touched_pages), machine::of_touched);
 }
 
@@ -51,7 +44,7 @@ void shadow::touch(cell& c) {
         all.pages[all.count++] = reinterpret_cast<cell*>(address);
 }
 cell& shadow::at(std::uintptr_t address) {
-    cell*& region = regions_[(address >> region_bits) % most_regions];
+    cell*& region = region_of(address);
     if (region == nullptr) region = new_region();
     cell& c = region[(address & ((1u << region_bits) - 1)) >> 3];
     if (touched().is_touched[(reinterpret_cast<std::uintptr_t>(&c) - machine::of_shadow) / page] == 0) [[unlikely]]
@@ -67,11 +60,6 @@ void shadow::forget_everything() {
     all.count = 0;
 }
 std::size_t shadow::bytes_mapped() const { return touched().regions * region_pages * page; }
-
-cell* shadow::if_any(std::uintptr_t address) {
-    cell* const region = regions_[(address >> region_bits) % most_regions];
-    return region != nullptr ? region + ((address & ((1u << region_bits) - 1)) >> 3) : nullptr;
-}
 
 void shadow::race(thread& t, const cell& c, int which, std::uintptr_t address, std::uint8_t how, std::uintptr_t place) {
     const std::uint64_t before = c.accesses[which];
@@ -99,7 +87,7 @@ void shadow::check(thread& t, cell& c, std::uintptr_t address, std::uint8_t mask
                    std::uintptr_t place) {
     const std::uint32_t me = t.id();
     const std::uint64_t mine = packed(t.sees.happened.of(me), me, mask, how);
-    if (c.accesses[0] == mine) return;
+    if (knows(c, mine)) return;
     int room = -1;
     for (int i = 0; i < 3; ++i) {
         const std::uint64_t before = c.accesses[i];
@@ -213,7 +201,7 @@ void shadow::allocated(thread& t, std::uintptr_t address, std::size_t bytes, std
         for (std::size_t i = 0; i < bytes; i += 8)
             if (cell* const c = if_any(address + i)) forget_all(*c, address + i);
     } else {
-        const std::uint64_t made = packed(t.sees.happened.of(t.id()), t.id(), 0xff, access_write);
+        const std::uint64_t made = packed(t.sees.happened.of(t.id()), t.id(), 0xff, access_write | access_made);
         for (std::size_t i = 0; i < bytes; i += 8) {
             cell& c = at(address + i);
             forget_all(c, address + i);

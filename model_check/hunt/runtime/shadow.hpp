@@ -35,14 +35,15 @@ struct atomic_object {
 };
 
 // access_beyond: no access, but the bytes before or after a block, which nobody may touch; the place is that of the
-// block's allocation.
+// block's allocation. access_made: the allocation itself, of whole cells, so also of bytes after the block's last.
 enum access : std::uint8_t {
     access_read = 0,
     access_write = 1,
     access_atomic = 2,
     access_freed = 4,
     access_valid = 8,
-    access_beyond = 16
+    access_beyond = 16,
+    access_made = 32
 };
 
 struct cell {
@@ -56,6 +57,13 @@ class shadow {
 public:
     void begin();
     void touches(thread& t, std::uintptr_t address, std::size_t bytes, std::uint8_t how, std::uintptr_t place);
+    // True for most plain accesses, which then need no call of `touches`.
+    static bool adds_nothing(const thread& t, std::uintptr_t address, std::size_t bytes, std::uint8_t how) {
+        if ((address & 7) + bytes > 8) return false;
+        const cell* const c = if_any(address);
+        if (c == nullptr || ((how & access_write) != 0 && (c->atomics != nullptr || c->lock != nullptr))) return false;
+        return knows(*c, packed(t.sees.happened.of_own(t.id()), t.id(), mask_of(address, bytes), how));
+    }
     void allocated(thread& t, std::uintptr_t address, std::size_t bytes, std::uintptr_t place);
     // By whom and where a block was freed: false if that is forgotten.
     bool tell_free(std::uintptr_t address);
@@ -72,9 +80,33 @@ public:
     std::size_t bytes_mapped() const;  // for regions
 
 private:
+    static std::uint64_t packed(std::uint32_t epoch, std::uint32_t thread, std::uint8_t mask, std::uint8_t how) {
+        return std::uint64_t{epoch} << 32 | std::uint64_t{thread & 0xffff} << 16 | std::uint64_t{mask} << 8 | how |
+               access_valid;
+    }
+    static std::uint8_t mask_of(std::uintptr_t address, std::size_t bytes) {
+        return static_cast<std::uint8_t>(((1u << bytes) - 1) << (address & 7));
+    }
+    // The thread has accessed these bytes before in the same epoch, by the same kind of access or by a write where this
+    // one is a read. What races with this access races with that one. That one was compared with all accesses before it,
+    // and all after it were compared with it: none of another thread can be ordered after it, since the thread releases
+    // nothing within an epoch.
+    static bool knows(const cell& c, std::uint64_t access) {
+        constexpr std::uint64_t bytes = 0xff00, must_be_equal = ~(bytes | access_write);
+        const std::uint64_t compared = access | must_be_equal;
+        for (const std::uint64_t before : c.accesses)
+            if ((before & compared) == access) return true;
+        return false;
+    }
+    static cell*& region_of(std::uintptr_t address) {
+        return reinterpret_cast<cell**>(machine::of_shadow_table)[(address >> region_bits) % most_regions];
+    }
+    static cell* if_any(std::uintptr_t address) {
+        cell* const region = region_of(address);
+        return region != nullptr ? region + ((address & ((1u << region_bits) - 1)) >> 3) : nullptr;
+    }
     cell& at(std::uintptr_t address);
     cell* new_region();
-    cell* if_any(std::uintptr_t address);
     void check(thread& t, cell& c, std::uintptr_t address, std::uint8_t mask, std::uint8_t how, std::uintptr_t place);
     [[noreturn]] void race(thread& t, const cell& c, int which, std::uintptr_t address, std::uint8_t how,
                            std::uintptr_t place);
@@ -95,8 +127,6 @@ private:
     };
     touched_pages& touched() const { return *reinterpret_cast<touched_pages*>(machine::of_touched); }
     void touch(cell& c);
-
-    cell** regions_ = nullptr;
 };
 extern shadow the_shadow;
 
