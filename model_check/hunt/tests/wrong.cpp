@@ -205,6 +205,43 @@ void one_too_far() {
     std::jthread a(fill), b(fill);
 }
 
+// In one access with its last bytes, by the thread that has just allocated it.
+void across_its_end() {
+    std::jthread a([] {
+        int* volatile all = new int[3];
+        *reinterpret_cast<volatile long*>(all + 2) = 7;
+        delete[] all;
+    });
+}
+
+// The bytes beside those that the thread has written just before.
+void beside_what_was_written() {
+    struct alignas(8) {
+        volatile int first = 0, second = 0;
+    } both;
+    std::jthread a([&] {
+        both.first = 1;
+        both.second = 1;
+    });
+    std::jthread b([&] {
+        if (both.second == 2) std::abort();
+    });
+}
+
+// What the thread has written before it let the other go on.
+void written_once_more() {
+    int data = 0;
+    std::atomic<bool> there{false};
+    std::jthread a([&] {
+        data = 1;
+        there.store(true);
+        data = 2;
+    });
+    std::jthread b([&] {
+        if (there.load() && data == 3) std::abort();
+    });
+}
+
 void before_its_beginning() {
     std::atomic<long*> p{new long[2]()};
     std::jthread a([&] {
@@ -384,6 +421,9 @@ const small_program wrong_programs[] = {
     {"after_free", after_free},
     {"freed_twice", freed_twice},
     {"one_too_far", one_too_far},
+    {"across_its_end", across_its_end},
+    {"beside_what_was_written", beside_what_was_written},
+    {"written_once_more", written_once_more},
     {"before_its_beginning", before_its_beginning},
     {"uncaught", uncaught},
     {"needs_an_odd_time", needs_an_odd_time},
