@@ -4,8 +4,8 @@
 // registers and the base of its thread-local data are swapped, so all that the library has of a thread is its own.
 //
 // What the kernel has of a thread (signals' mask, handlers and their stack, user, priority, processor time) is not
-// swapped. A run that asks for
-// these where there are several threads is done again with the kernel's own switches (scheduler::needs_own_threads).
+// swapped. A run that asks for these where there are several threads is done again with the kernel's own switches
+// (scheduler::needs_own_threads).
 #pragma once
 
 namespace apiary::hunt {
