@@ -87,10 +87,10 @@ private:
     static std::uint8_t mask_of(std::uintptr_t address, std::size_t bytes) {
         return static_cast<std::uint8_t>(((1u << bytes) - 1) << (address & 7));
     }
-    // The thread has accessed these bytes before in the same epoch, by the same kind of access or by a write where this
-    // one is a read. What races with this access races with that one. That one was compared with all accesses before it,
-    // and all after it were compared with it: none of another thread can be ordered after it, since the thread releases
-    // nothing within an epoch.
+    // The thread has accessed these bytes before in the same epoch, by the same kind of access, or by a write where
+    // this one is a read. What races with this access races with that one. That one was compared with all accesses
+    // before it, and all after it were compared with it: none of another thread is ordered after it, since the thread
+    // releases nothing within an epoch.
     static bool knows(const cell& c, std::uint64_t access) {
         constexpr std::uint64_t bytes = 0xff00, must_be_equal = ~(bytes | access_write);
         const std::uint64_t compared = access | must_be_equal;
