@@ -283,8 +283,10 @@ def long_form() -> int:
     for line in lines:
         if line.startswith("left out"):
             print(line)
-    nothing, other = all(line.startswith("left out") for line in lines), any(line.startswith("other") for line in lines)
-    return 1 if nothing or other else 0
+    other = [line.split(": ")[0].removeprefix("other ") for line in lines if line.startswith("other")]
+    if other:
+        print(f"other than the page has it: {', '.join(other)}")  # the last line is what a night shows
+    return 1 if other or all(line.startswith("left out") for line in lines) else 0
 
 
 def short_form() -> int:

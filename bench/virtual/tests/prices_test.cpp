@@ -1,6 +1,7 @@
 // Profiles: what is read, and what is refused.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include <apiary/virtual/prices.hpp>
@@ -69,7 +70,7 @@ TEST(VirtualPrices, AFileThatIsNotThereIsRefused) {
 
 TEST(VirtualPrices, TheProfilesOfTheTreeAreWhole) {
     for (const char* name : {"flat", "desktop_8", "xeon_16", "server_64", "two_sockets_128"})
-        EXPECT_GT(read_profile(std::string(APIARY_VIRTUAL_PROFILES) + "/" + name + ".profile").transfer, 0) << name;
+        EXPECT_GT(read_profile(std::filesystem::path(APIARY_VIRTUAL_PROFILES) / (name + std::string(".profile"))).transfer, 0) << name;
 }
 
 TEST(VirtualPrices, OnePriceCanBeChanged) {
