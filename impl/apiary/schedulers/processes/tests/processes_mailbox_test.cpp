@@ -654,7 +654,7 @@ constexpr std::array all_policies{when_full::refuse, when_full::suspend_sender, 
 // The dead letters are told last, so the watcher sends while the place is still that of the ended process.
 TEST(processes_mailbox, a_send_after_the_end_of_a_full_one_says_that_it_has_ended) {
     for (const when_full policy : all_policies) {
-        std::atomic<bool> watching = false, open = false, told = false;
+        std::atomic<bool> watching = false, steps = false, open = false, told = false;
         send_answer of_watcher{};
         sends_again again;
         processes all({.workers = 2, .on_dead_letter = [&](pid to, dead_letter, event& e) {
@@ -664,6 +664,7 @@ TEST(processes_mailbox, a_send_after_the_end_of_a_full_one_says_that_it_has_ende
         again.to_all = &all;
         const pid id = all.spawn(std::make_unique<bounded>(mailbox_limit{.most = 1, .then = policy},
                                                            [&](event_batch&, step_output& out) {
+                                                               steps = true;
                                                                wait_for([&] { return open.load(); });
                                                                out.finish();
                                                            }))
@@ -680,7 +681,8 @@ TEST(processes_mailbox, a_send_after_the_end_of_a_full_one_says_that_it_has_ende
                 out.finish();
             }
         }));
-        wait_for([&] { return watching.load(); });
+        // Letters that came before its step would be told as dead before the watcher hears of the end.
+        wait_for([&] { return watching && steps; });
         const std::size_t room = policy == when_full::drop_oldest ? 2 : 1;
         for (std::size_t i = 0; i != room; ++i) EXPECT_EQ(all.send(id, 1), send_answer::accepted);
         open = true;
