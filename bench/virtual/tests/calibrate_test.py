@@ -53,8 +53,9 @@ class Calibrate(unittest.TestCase):
         done = call("--batches", "50", "--most-spread", "0")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("too noisy", done.stderr)
-        found = prices(done.stdout)
-        self.assertEqual(found["clock_read"], (defaults()["clock_read"], "default"))
+        noisy = [line.partition(" = ")[0] for line in done.stdout.splitlines() if "too noisy here" in line]  # a quiet price may have no spread
+        self.assertGreater(len(noisy), 0, done.stdout)
+        self.assertEqual([prices(done.stdout)[name] for name in noisy], [(defaults()[name], "default") for name in noisy])
 
     def test_one_processor_alone(self) -> None:
         mine = str(min(os.sched_getaffinity(0)))
