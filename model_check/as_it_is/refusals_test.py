@@ -27,33 +27,24 @@ def place(file: str, name: str, text: str) -> str:
 
 
 class Overlaps(unittest.TestCase):
-    def test_four_bytes_in_eight(self) -> None:
-        name = "four_bytes_in_eight"
-        eight, four = (place("faults.cpp", name, text) for text in ("__atomic_store_n(&both", "__atomic_load_n(half"))
-        self.assertEqual(reason(FAULTS, name),
-                         f"refused: atomic operations of different sizes on the same bytes: an atomic operation on 4 bytes at {four}, "
-                         f"where an atomic operation on 8 bytes at {eight} came first. {REMEDY}")
+    def overlap(self, program: str, name: str, what: str, later: tuple[str, str], first: tuple[str, str]) -> None:
+        """Each of the two: what it is called, and its text in the scenario."""
+        file = "wide.cpp" if program == WIDE else "faults.cpp"
+        (now, its), (before, other) = later, first
+        self.assertEqual(reason(program, name), f"refused: {what} on the same bytes: an atomic operation on {now} at {place(file, name, its)}, "
+                         f"where {before} at {place(file, name, other)} came first. {REMEDY}")
 
-    def test_eight_bytes_around_four(self) -> None:
-        name = "eight_bytes_around_four"
-        eight, four = (place("faults.cpp", name, text) for text in ("__atomic_load_n(&both", "__atomic_store_n(half"))
-        self.assertEqual(reason(FAULTS, name),
-                         f"refused: atomic operations of different sizes on the same bytes: an atomic operation on 8 bytes at {eight}, "
-                         f"where an atomic operation on 4 bytes at {four} came first. {REMEDY}")
-
-    def test_half_of_sixteen(self) -> None:
-        name = "half_of_a_wide_one"
-        half, whole = (place("wide.cpp", name, text) for text in ("__atomic_load_n", "__atomic_store(&word"))
-        self.assertEqual(reason(WIDE, name),
-                         f"refused: atomic operations of different sizes on the same bytes: an atomic operation on 8 bytes at {half}, "
-                         f"where an atomic operation on 16 bytes at {whole} came first. {REMEDY}")
+    def test_atomics_of_two_sizes(self) -> None:
+        for program, name, later, first in (
+            (FAULTS, "four_bytes_in_eight", ("4 bytes", "__atomic_load_n(half"), ("8 bytes", "__atomic_store_n(&both")),
+            (FAULTS, "eight_bytes_around_four", ("8 bytes", "__atomic_load_n(&both"), ("4 bytes", "__atomic_store_n(half")),
+            (WIDE, "half_of_a_wide_one", ("8 bytes", "__atomic_load_n"), ("16 bytes", "__atomic_store(&word")),
+        ):
+            with self.subTest(scenario=name):
+                self.overlap(program, name, "atomic operations of different sizes", later, (f"an atomic operation on {first[0]}", first[1]))
 
     def test_a_lock_and_an_atomic(self) -> None:
-        name = "atomic_in_a_lock"
-        word, lock = (place("faults.cpp", name, text) for text in ("__atomic_load_n", "of_c)"))
-        self.assertEqual(reason(FAULTS, name),
-                         f"refused: a lock and an atomic on the same bytes: an atomic operation on 4 bytes at {word}, "
-                         f"where a lock of 8 bytes at {lock} came first. {REMEDY}")
+        self.overlap(FAULTS, "atomic_in_a_lock", "a lock and an atomic", ("4 bytes", "__atomic_load_n"), ("a lock of 8 bytes", "of_c)"))
 
 
 if __name__ == "__main__":

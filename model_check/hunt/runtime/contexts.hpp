@@ -1,5 +1,5 @@
-// contexts: where threads stand, so that the kernel's thread that runs one goes on as another: 3 µs become less than
-// one tenth. Each thread is made by the library, with a kernel's thread of its own, which parks where it begins, and is
+// contexts: where threads stand, so that the kernel's thread that runs one goes on as another, without a call of the
+// kernel's. Each thread is made by the library, with a kernel's thread of its own, which parks where it begins, and is
 // woken for the thread's end, where the library frees what is its own. In between the main thread's runs it: stack,
 // registers and the base of its thread-local data are swapped, so all that the library has of a thread is its own.
 //

@@ -30,7 +30,8 @@ long passed_on(long number, A... arguments) {
 }
 long number_of(std::size_t n) { return static_cast<long>(n); }
 
-// What the kernel has of each thread. Of users and groups the library tells every thread, each by a signal.
+// Calls that ask for what the kernel keeps for each thread, or change it. When one changes users or groups, the library
+// sends a signal to every other thread.
 template <class... P, class... A>
 int of_each(int (*)(P...) noexcept, const char* name, A... arguments) {
     the_restart.cannot();

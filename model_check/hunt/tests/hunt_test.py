@@ -153,7 +153,8 @@ class Wrong(unittest.TestCase):
         self.assertIn("apiary_hunt_stops_here", said)
 
     def test_both_accesses_have_their_stack(self) -> None:
-        for name, first in (("race_on_a_counter", "not ordered after"), ("freed_twice", "freed before by"), ("one_too_far", "beside what thread")):
+        for name, first in (("race_on_a_counter", "not ordered after"), ("freed_twice", "freed before by"), ("one_too_far", "beside what thread"),
+                            ("in_the_second_call", "not ordered after")):
             with self.subTest(program=name):
                 _, _, rest = hunt(["hunted_small", name], runs=20, seconds=60)["text"].partition(first)
                 places = [line.split() for line in rest.splitlines()[1:]]
@@ -161,6 +162,8 @@ class Wrong(unittest.TestCase):
                 told = subprocess.run(["addr2line", "-fCe", FOLDER / "hunted_small", *(address for _, address, *_ in places)],
                                       capture_output=True, text=True).stdout
                 self.assertIn(name, told)
+                self.assertEqual("the_second_call" in told, name == "in_the_second_call")
+                self.assertNotIn("the_first_call", told)
 
     def test_a_livelock_is_one_where_each_thread_comes_back_to_where_it_was(self) -> None:
         for name in ("spins_for_ever", "wait_for_each_other"):
@@ -248,16 +251,21 @@ class Right(unittest.TestCase):
                 seen = hunt(["hunted_small", name], runs=SILENT_SEEDS, seconds=120, leaks=1)
                 self.assertEqual((seen["exit"], seen["summary"][0], seen["summary"][4]), (0, str(SILENT_SEEDS), "0"), seen)
 
+    def same_runs(self, name: str, word: str) -> tuple[dict, dict]:
+        """With and without it."""
+        one, each = (hunt(["hunted_small", name], runs=20, seconds=120, leaks=1, **{word: on}) for on in (1, 0))
+        self.assertEqual((one["exit"], each["exit"]), (0, 0), one)
+        kept = {0, 2, 3, 4, 6, 7}  # runs, steps, stale reads, cuts, accesses, hash
+        self.assertEqual([one["summary"][i] for i in kept], [each["summary"][i] for i in kept])
+        return one, each
+
     def test_runs_in_one_process_are_those_of_a_process_for_each(self) -> None:
         in_one = {"mixed", "atomic_wait", "statics", "timers_and_pipes", "hundred_threads", "large_frees", "a_library_changes_a_count"}
         # They leave a child, a handler, a mapping, a descriptor.
         not_in_one = {"forks", "a_signal_ends_waits", "maps_memory", "errors_of_calls", "leaves_a_descriptor"}
         for name in sorted(in_one | not_in_one):
             with self.subTest(program=name):
-                one, each = (hunt(["hunted_small", name], runs=20, seconds=120, leaks=1, restarts=restarts) for restarts in (1, 0))
-                self.assertEqual((one["exit"], each["exit"]), (0, 0), one)
-                kept = {0, 2, 3, 4, 6, 7}  # runs, steps, stale reads, cuts, accesses, hash
-                self.assertEqual([one["summary"][i] for i in kept], [each["summary"][i] for i in kept])
+                one, each = self.same_runs(name, "restarts")
                 self.assertEqual((one["summary"][8], each["summary"][8]), ("1" if name in in_one else "20", "20"))
 
     def test_swapped_threads_are_those_that_the_kernel_switches(self) -> None:
@@ -268,10 +276,7 @@ class Right(unittest.TestCase):
                        "faults_in_each_thread", "sets_its_user", "changes_what_the_kernel_has_of_it"}
         for name in sorted(swapped | not_swapped):
             with self.subTest(program=name):
-                one, each = (hunt(["hunted_small", name], runs=20, seconds=120, leaks=1, swaps=swaps) for swaps in (1, 0))
-                self.assertEqual((one["exit"], each["exit"]), (0, 0), one)
-                kept = {0, 2, 3, 4, 6, 7}  # runs, steps, stale reads, cuts, accesses, hash
-                self.assertEqual([one["summary"][i] for i in kept], [each["summary"][i] for i in kept])
+                one, each = self.same_runs(name, "swaps")
                 self.assertEqual((one["summary"][9], each["summary"][9]), ("1" if name in swapped else "0", "0"))
 
     def test_by_itself_a_program_runs_once(self) -> None:

@@ -242,6 +242,29 @@ void written_once_more() {
     });
 }
 
+// Its stack is that of the second call, not of the first, from which the thread has come back.
+[[gnu::noinline]] void writes_to(int& one) {
+    one = 1;
+    asm volatile("" ::: "memory");
+}
+[[gnu::noinline]] void the_first_call(int& own) {
+    writes_to(own);
+    asm volatile("" ::: "memory");
+}
+[[gnu::noinline]] void the_second_call(int& shared) {
+    writes_to(shared);
+    asm volatile("" ::: "memory");
+}
+void in_the_second_call() {
+    int shared = 0;
+    const auto works = [&] {
+        const std::unique_ptr<int> own(new int);
+        the_first_call(*own);
+        the_second_call(shared);
+    };
+    std::jthread a(works), b(works);
+}
+
 void before_its_beginning() {
     std::atomic<long*> p{new long[2]()};
     std::jthread a([&] {
@@ -424,6 +447,7 @@ const small_program wrong_programs[] = {
     {"across_its_end", across_its_end},
     {"beside_what_was_written", beside_what_was_written},
     {"written_once_more", written_once_more},
+    {"in_the_second_call", in_the_second_call},
     {"before_its_beginning", before_its_beginning},
     {"uncaught", uncaught},
     {"needs_an_odd_time", needs_an_odd_time},
