@@ -87,7 +87,7 @@ extern "C" long syscall(long number, ...) noexcept {
     if (number != SYS_futex && number != SYS_membarrier && number != SYS_gettid) the_restart.cannot();
     if (number == SYS_gettid) return gettid();
     if (number != SYS_futex && number != SYS_membarrier) {
-        if (program_calls() != nullptr) the_scheduler.needs_own_threads();
+        program_asks_for_its_own();
         return machine::answered(machine::call(number, a[0], a[1], a[2], a[3], a[4], a[5]));
     }
     long result = 0;

@@ -35,7 +35,7 @@ long number_of(std::size_t n) { return static_cast<long>(n); }
 template <class... P, class... A>
 int of_each(int (*)(P...) noexcept, const char* name, A... arguments) {
     the_restart.cannot();
-    if (program_calls() != nullptr) the_scheduler.needs_own_threads();
+    program_asks_for_its_own();
     return reinterpret_cast<int (*)(P...)>(::dlsym(RTLD_NEXT, name))(arguments...);
 }
 
@@ -67,7 +67,7 @@ int prctl(int what, ...) noexcept {
     long a[4];
     for (long& one : a) one = va_arg(rest, long);
     va_end(rest);
-    if (program_calls() != nullptr) the_scheduler.needs_own_threads();
+    program_asks_for_its_own();
     return static_cast<int>(passed_on(SYS_prctl, what, a[0], a[1], a[2], a[3]));
 }
 int setrlimit(__rlimit_resource_t what, const rlimit* to) noexcept {
@@ -83,7 +83,7 @@ int prlimit64(pid_t of, __rlimit_resource what, const rlimit64* to, rlimit64* be
     return static_cast<int>(passed_on(SYS_prlimit64, of, static_cast<long>(what), machine::word(to), machine::word(before)));
 }
 int setpriority(__priority_which_t which, id_t of, int to) noexcept {
-    if (program_calls() != nullptr) the_scheduler.needs_own_threads();
+    program_asks_for_its_own();
     return static_cast<int>(passed_on(SYS_setpriority, static_cast<long>(which), static_cast<long>(of), to));
 }
 #define OF_THE_THREAD(name, parameters, ...) \
@@ -103,7 +103,7 @@ OF_THE_THREAD(setresuid, (uid_t real, uid_t effective, uid_t saved), real, effec
 OF_THE_THREAD(setresgid, (gid_t real, gid_t effective, gid_t saved), real, effective, saved)
 OF_THE_THREAD(setgroups, (std::size_t count, const gid_t* to), count, to)
 int getrusage(__rusage_who_t of, rusage* used) noexcept {
-    if (of == RUSAGE_THREAD && program_calls() != nullptr) the_scheduler.needs_own_threads();
+    if (of == RUSAGE_THREAD) program_asks_for_its_own();
     return static_cast<int>(
         machine::answered(machine::call(SYS_getrusage, static_cast<long>(of), machine::word(used))));
 }

@@ -238,5 +238,9 @@ inline thread* program_calls() {
     thread* const t = running;
     return t != nullptr && !t->inside && the_scheduler.active ? t : nullptr;
 }
+// A call of the program's that asks for what the kernel has of its thread.
+inline void program_asks_for_its_own() {
+    if (program_calls() != nullptr) the_scheduler.needs_own_threads();
+}
 
 }  // namespace apiary::hunt

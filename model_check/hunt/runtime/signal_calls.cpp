@@ -18,7 +18,7 @@ constinit bool has_handlers = false;  // libraries install some before the runti
 void installs(sighandler_t handler) {
     if (handler == SIG_DFL || handler == SIG_IGN) return;
     has_handlers = true;
-    if (program_calls() != nullptr) the_scheduler.needs_own_threads();
+    program_asks_for_its_own();
 }
 
 // 0, or what is wrong, as the kernel says it.
@@ -113,7 +113,7 @@ sighandler_t signal(int number, sighandler_t wanted) noexcept {
     return real(number, wanted);
 }
 int sigaltstack(const stack_t* wanted, stack_t* before) noexcept {
-    if (program_calls() != nullptr) the_scheduler.needs_own_threads();
+    program_asks_for_its_own();
     return static_cast<int>(
         machine::answered(machine::call(SYS_sigaltstack, machine::word(wanted), machine::word(before))));
 }

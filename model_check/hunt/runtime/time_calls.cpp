@@ -59,7 +59,7 @@ int sched_yield() noexcept {
 int sched_getcpu() noexcept { return program_calls() != nullptr ? static_cast<int>(running->id() % 2) : 0; }
 
 int clock_gettime(clockid_t which, timespec* t) noexcept {
-    if (which == CLOCK_THREAD_CPUTIME_ID && program_calls() != nullptr) the_scheduler.needs_own_threads();
+    if (which == CLOCK_THREAD_CPUTIME_ID) program_asks_for_its_own();
     if (program_calls() == nullptr || which == CLOCK_PROCESS_CPUTIME_ID || which == CLOCK_THREAD_CPUTIME_ID)
         return static_cast<int>(machine::answered(machine::call(SYS_clock_gettime, which, machine::word(t))));
     the_scheduler.looked_at_clock(for_a_look);
