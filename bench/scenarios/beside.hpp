@@ -97,6 +97,7 @@ public:
         if (!compute_.ran_each_once()) result.wrong(std::string(compute_load::complaint));
         row& r = result.measured;
         r.add_flag("compute_tasks=" + std::to_string(last.done - middle_.done));
+        r.add_flag("compute_ns=" + std::to_string(last.ns - middle_.ns));
         const unsigned processors = std::min(in_the_workers() ? options_.workers : workers_, usable_processors());
         if (const auto lost = lost_ppm(first_, middle_, last, processors, injector_ns))
             r.add_flag("compute_lost_ppm=" + std::to_string(*lost));

@@ -215,8 +215,13 @@ class Columns(unittest.TestCase):
         row = dict.fromkeys(tables.SUBJECT, "") | {"ops": "1000", "lat_count": "900", "wall_ns": "1000000000", "offered_per_s": "1000",
                                                    "achieved_per_s": "999.9"}
         with mock.patch("os.sched_getaffinity", return_value={0, 1}):
-            for flags, seen in (("compute_tasks=1000;starved_ppm=0", ""), ("compute_tasks=1200;starved_ppm=0", "there was time for"),
-                                ("starved_ppm=0", "no compute_tasks"), ("compute_tasks=9;starved_ppm=1000001", "starved_ppm is")):
+            lasted = "compute_ns=1000000000"
+            for flags, seen in ((f"compute_tasks=1000;{lasted};starved_ppm=0", ""),
+                                (f"compute_tasks=1200;{lasted};starved_ppm=0", "there was time for"),
+                                ("compute_tasks=1200;compute_ns=1100000000;starved_ppm=0", ""),
+                                (f"{lasted};starved_ppm=0", "no compute_tasks"), ("compute_tasks=9;starved_ppm=0", "no compute_ns"),
+                                ("compute_tasks=9;compute_ns=900000000;starved_ppm=0", "less than wall_ns"),
+                                (f"compute_tasks=9;{lasted};starved_ppm=1000001", "starved_ppm is")):
                 found = row_checks.contradiction(row | {"flags": flags}, point, asked)
                 self.assertIn(seen, found)
                 self.assertEqual(bool(found), bool(seen), found)
@@ -224,9 +229,14 @@ class Columns(unittest.TestCase):
             served = points.blocks("echo_beside", lasts=1, rate=1000, beside="own")
             row |= {"wall_ns": "1000000000", "achieved_per_s": "1000"}
             for flags, seen in (("compute_tasks=550", ""), ("compute_tasks=560", "there was time for"), ("", "no compute_tasks")):
-                found = row_checks.contradiction(row | {"flags": flags}, served, asked)
+                found = row_checks.contradiction(row | {"flags": f"{flags};{lasted}"}, served, asked)
                 self.assertIn(seen, found)
                 self.assertEqual(bool(found), bool(seen), found)
+        seen = row_checks.Seen(seconds=1.5, cpu_seconds=2.5, start_cpu_s=0.01)
+        row |= {"cpu_ns": "900000000"}
+        self.assertEqual(row_checks.beyond_the_process(row | {"flags": "compute_tasks=9;compute_ns=1400000000"}, served, asked, seen), "")
+        self.assertIn("whole process lasted 1.500 s",
+                      row_checks.beyond_the_process(row | {"flags": "compute_tasks=9;compute_ns=1600000000"}, served, asked, seen))
 
 
 class TheOthersGoOn(TreeCase):

@@ -63,7 +63,7 @@ class Curves(unittest.TestCase):
 
     def test_what_scenarios_count_in_flags_is_shown_by_medians(self) -> None:
         rows = [
-            row("hive", "mixed_load", "rate=1000", n, flags=f"injector_us=9;compute_tasks=8;compute_lost_ppm={lost}")
+            row("hive", "mixed_load", "rate=1000", n, flags=f"injector_us=9;compute_tasks=8;compute_ns=7;compute_lost_ppm={lost}")
             for n, lost in enumerate((-2000, 31_000, 45_000))
         ] + [row("tokio", "idle_cpu", "rate=0;seconds=1", 1, flags="idle_switches=7")]
         text = page_curves.figures(report(rows))

@@ -237,7 +237,7 @@ fn tokio_computes_beside_posts_by_every_means() {
         ("beside=rayon compute_us=1000", false),
     ] {
         let row = prove(program, ("mixed_load", params, 200), workers);
-        assert!(row["flags"].contains("compute_tasks="), "{params}: {}", row["flags"]);
+        assert!(row["flags"].contains("compute_ns="), "{params}: {}", row["flags"]);
         assert_eq!(row["flags"].contains("starved_ppm="), starves, "{params}: {}", row["flags"]);
     }
 }
@@ -252,7 +252,7 @@ fn tokio_serves_beside_tasks_that_compute_by_every_means() {
             return;
         }
         let row = prove(program, run, workers);
-        assert!(row["flags"].contains("compute_tasks="), "{means}: {}", row["flags"]);
+        assert!(row["flags"].contains("compute_ns="), "{means}: {}", row["flags"]);
     }
 }
 

@@ -194,7 +194,7 @@ func (load *computeLoad) countAlone(plan []int64) (first, middle moment) {
 }
 
 func (load *computeLoad) flags(c *call, first, middle, last moment, injectorNs int64) []string {
-	flags := []string{fmt.Sprintf("compute_tasks=%d", last.done-middle.done)}
+	flags := []string{fmt.Sprintf("compute_tasks=%d;compute_ns=%d", last.done-middle.done, last.ns-middle.ns)}
 	processors := int64(c.workers)
 	if usable := int64(runtime.NumCPU()); usable < processors {
 		processors = usable

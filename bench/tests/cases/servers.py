@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import resource
 import socket
 import struct
@@ -66,7 +67,8 @@ class Servers(Case):
                     continue
                 can.append(beside)
                 row = self.served("echo_beside", 200, *params)
-                self.assertRegex(row["flags"], r"(^|;)compute_tasks=\d+(;compute_lost_ppm=-?\d+)?$")
+                counted = re.search(r"(?:^|;)compute_tasks=\d+;compute_ns=(\d+)(?:;compute_lost_ppm=-?\d+)?$", row["flags"])
+                self.assertTrue(counted and int(counted[1]) >= int(row["wall_ns"]), row)
                 self.assertEqual(row["lat_count"], "180")
         self.assertIn("workers", can)
         self.assert_refused("compute_us", "echo_beside", "compute_us=0", plan=True)

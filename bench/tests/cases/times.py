@@ -139,7 +139,7 @@ class OpenLoops(Case):
                 if row:
                     can.append(beside)
                     starved = r"starved_ppm=\d+;" if beside == "workers" else ""
-                    self.assertRegex(row["flags"], rf"(^|;){starved}compute_tasks=\d+$", "too few to tell the share")
+                    self.assertRegex(row["flags"], rf"(^|;){starved}compute_tasks=\d+;compute_ns={row['wall_ns']}$", "too few to tell the share")
                     self.assertEqual("starved_ppm" in row["flags"], beside == "workers")
                     self.assertGreater(int(row["wall_ns"]), 0)
         self.assertIn("workers", can)
@@ -151,7 +151,7 @@ class OpenLoops(Case):
                               "--param", f"beside={can[0]}")
             if "compute_lost_ppm" in row["flags"]:
                 break
-        self.assertRegex(row["flags"], r"(^|;)compute_tasks=\d+;compute_lost_ppm=-?\d+$")
+        self.assertRegex(row["flags"], r"(^|;)compute_tasks=\d+;compute_ns=\d+;compute_lost_ppm=-?\d+$")
 
     def test_post_latency_beside_tasks_that_respawn(self) -> None:
         if set(FLOORS) <= set(listed()):

@@ -141,16 +141,20 @@ def served_flaw(row: Row, point: Point) -> str:
 
 
 def beside_flaw(row: Row, point: Point, workers: int) -> str:
-    """More tasks that compute than there was time for. As many as were handed in may have been under way when it began."""
+    """More tasks that compute than there was time for. As many as were handed in may have been under way when it began.
+    That time is a server's own: it begins before the load program, whose wall time this is, hears that it may ask."""
     if point.scenario.name not in BESIDE_TASKS:
         return ""
     flags, params = flags_of(row), dict(point.params)
-    if not flags.get("compute_tasks"):
-        return "flags holds no compute_tasks"
+    if missing := [name for name in ("compute_tasks", "compute_ns") if not flags.get(name)]:
+        return f"flags holds no {missing[0]}"
+    time, wall = int(flags["compute_ns"]), int(row["wall_ns"] or 0)
+    if time < 0.999 * wall:
+        return f"compute_ns is {time}, less than wall_ns, which is {wall}"
     wanted = int(params.get("compute_workers", workers))
     threads = workers if params.get("beside") == "workers" else wanted
     each = 1000 * int(params.get("compute_us", 2000))
-    most = 2 * wanted + 1.1 * min(threads, usable_processors(point)) * int(row["wall_ns"] or 0) / each
+    most = 2 * wanted + 1.1 * min(threads, usable_processors(point)) * time / each
     if int(flags["compute_tasks"]) > most:
         return f"compute_tasks is {flags['compute_tasks']}, there was time for {most:.0f} of {each} ns each"
     starved = flags.get("starved_ppm", "0")
@@ -217,6 +221,7 @@ def beyond_the_process(row: Row, point: Point, asked: Asked, seen: Seen) -> str:
     longest = wall / 1e9 * (asked.blocks - (asked.blocks - 1) // 2 if of_blocks(point) else 1)
     if point.scenario.open_loop and asked.last_ns and row["achieved_per_s"]:
         longest = max(longest, asked.last_ns / 1e9, asked.posts / float(row["achieved_per_s"]))
+    longest = max(longest, int(flags_of(row).get("compute_ns") or 0) / 1e9)
     if longest > seen.seconds + 0.001:
         return f"by the row it took {longest:.3f} s at least, the whole process lasted {seen.seconds:.3f} s"
     told = f"by the row it used {cpu:.3f} s of processor time, the whole process {seen.cpu_seconds:.3f} s"

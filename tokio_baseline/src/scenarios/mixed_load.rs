@@ -70,6 +70,7 @@ pub(crate) fn count_alone(load: &ComputeLoad, plan: &[u64]) -> [Moment; 2] {
 pub(crate) fn put_flags(report: &mut Report, moments: [Moment; 3], threads: u64, injector_ns: u64) {
     let [_, middle, last] = moments;
     report.row.put_flag(&format!("compute_tasks={}", last.done - middle.done));
+    report.row.put_flag(&format!("compute_ns={}", last.ns - middle.ns));
     let processors = threads.min(host::usable_processors() as u64);
     if let Some(lost) = lost_ppm(moments, processors, injector_ns) {
         report.row.put_flag(&format!("compute_lost_ppm={lost}"));
