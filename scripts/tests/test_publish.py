@@ -33,9 +33,9 @@ def asked(*words: str) -> argparse.Namespace:
 class Case(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = Path(self.enterContext(TemporaryDirectory()))
-        self.state_file = self.folder / "state.json"
+        self.state_file = self.folder / "publication-m.json"
         self.commit, self.outdated = "c1", {}
-        for name, value in (("STATE", self.state_file), ("FOLDER", self.folder), ("STEPS", STEPS)):
+        for name, value in (("STATES", self.folder), ("FOLDER", self.folder), ("STEPS", STEPS)):
             self.enterContext(mock.patch.object(publish, name, value))
         self.enterContext(mock.patch.object(publish, "warn", lambda text: self.said.append(text)))
         self.enterContext(mock.patch.object(repo, "commit", lambda: self.commit))
@@ -48,7 +48,7 @@ class Case(unittest.TestCase):
         self.said: list[str] = []
 
     def state(self, machine: str = "m") -> publish.State:
-        return publish.State(machine, publish.kept(False))
+        return publish.State(machine, publish.kept(machine, False))
 
     def perform(self, *ends: tuple[int, dict], machine: str = "m", minutes: float | None = None, steps: tuple = STEPS) -> int:
         """Each step that runs ends by the next of these; after the last with what is good."""
@@ -131,8 +131,17 @@ class Refuses(Case):
         with self.assertRaisesRegex(Fault, "of another machine"):
             self.perform(machine="other")
         with self.assertRaisesRegex(Fault, "of another machine"):
-            self.state("other")
+            publish.State("other", publish.kept("m", False))
         self.assertEqual(len(self.ran), 2)
+
+    def test_each_kind_of_machine_goes_on_with_its_own(self) -> None:
+        self.perform((0, {}), (130, {}))
+        kinds = ("An AMD (R) 7, 2 CPUs, hypervisor KVM", "An AMD (R) 7, 4 CPUs, hypervisor KVM")
+        self.assertEqual(publish.state_of(kinds[0]).name, "publication-an-amd-r-7-2-cpus-hypervisor-kvm.json")
+        for kind in kinds:
+            self.assertEqual(self.state(kind).told["steps"], {}, "nothing of another's is taken over")
+            self.state(kind).keep()
+        self.assertTrue(self.state().done("proofs"))
 
     def test_a_dirty_tree_is_refused_and_what_a_publication_writes_is_not_dirt(self) -> None:
         with self.assertRaisesRegex(Fault, "differs from its commit"):
@@ -156,7 +165,7 @@ class Refuses(Case):
         with mock.patch.object(repo, "ROOT", self.folder):
             for words in (("init", "-q"), ("add", "."), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first")):
                 repo.git(*words, must=True)
-            for name, dirty in (("results/publication.json", False), ("impl/README.md", False), ("impl/y.hpp", True)):
+            for name, dirty in (("results/publication-m.json", False), ("impl/README.md", False), ("impl/y.hpp", True)):
                 repo.write_text(self.folder / name, "{}")
                 with self.subTest(name=name):
                     self.assertEqual(repo.dirty(), dirty)
@@ -170,18 +179,20 @@ class Refuses(Case):
                      whole % "0", whole % '{"took": "long"}', whole % '{"folder": 7}', whole % '{"code": []}', whole % '{"commit": null}', whole % '{"bars": "few"}', whole % '{"reasons": [1]}'):
             self.state_file.write_text(text)
             for words in ([], ["--dry-run"]):
-                with self.subTest(text=text, words=words), self.assertRaisesRegex(Fault, "cannot be read"):
+                with (self.subTest(text=text, words=words), mock.patch.object(publish, "kind_of_machine", lambda: "m"),
+                      self.assertRaisesRegex(Fault, "cannot be read")):
                     publish.run(asked(*words))
 
     def test_a_dry_run_says_what_would_be_refused_and_what_would_be_done_again_and_keeps_nothing(self) -> None:
         self.perform()
         before, self.outdated = self.state_file.read_text(), {"posts": "impl/x.hpp changed"}
         configured = self.enterContext(mock.patch.object(raced, "configured"))
-        with mock.patch.multiple(publish, changed=lambda: ["impl/x.hpp"], kind_of_machine=lambda: "other"):
+        self.state("other").keep()
+        with mock.patch.multiple(publish, changed=lambda: ["impl/x.hpp"], kind_of_machine=lambda: "m"):
             self.said.clear()
             self.assertEqual(publish.run(asked("--dry-run")), 0)
-        self.assertEqual([said.partition(":")[0] for said in self.said], ["it would be refused"] * 2)
-        self.assertIn("of another machine", self.said[0])
+        self.assertEqual([said.partition(":")[0] for said in self.said], ["it would be refused"])
+        self.assertIn("of other kinds of machines: publication-other.json", self.told.getvalue())
         configured.assert_not_called()
         self.assertIn("posts: again, since impl/x.hpp changed", self.told.getvalue())
         self.assertEqual(self.state_file.read_text(), before)

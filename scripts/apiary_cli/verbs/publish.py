@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
+import re
 import subprocess
 import sys
 import time
@@ -28,7 +29,8 @@ stresses), because a race stores beside its rows what was proved of its source b
 raced, each for its minutes, 150 in all; then come hazards and the virtual curves. Last come the pages; the first line
 of each says what has become slower.
 
-The tree must be clean, and the machine of one kind (processor, how many, virtual or not). A finished step stays done at
+The tree must be clean. Each kind of machine (processor, how many, virtual or not) has a publication of its own, so that
+figures of two are never mixed, and one that was begun on another kind waits for it. A finished step stays done at
 a later commit if its sources are the same: for a track the files, compilers and flags of its programs, the versions of
 the peers' packages, the points of its plan and the scripts that run them (sources.txt in its folder); for another step
 the hash of the folders that it covers. A step whose sources changed is done again. The pages say at which commit each
@@ -39,13 +41,13 @@ evidence is complete, unless --step names it. Red evidence ends the publication.
 finding is not published, and the next call races it again. Tracks whose plan this tree does not have are named and left
 out.
 
-writes:  results/publication.json, build/publish/; result folders; at the end the pages, results/*.svg, the site
+writes:  results/publication-KIND.json, build/publish/; result folders; at the end the pages, results/*.svg, the site
 takes:   150 minutes of racing, and about 100 for the evidence; --dry-run prints the minutes of each step
-exit:    0 published, or all done that fits; 1 red evidence, or a track with a red finding; 2 a dirty tree, or another
-         machine; 3 a step failed; 4 a track's controls failed and nothing else"""
+exit:    0 published, or all done that fits; 1 red evidence, or a track with a red finding; 2 a dirty tree, or a machine
+         that became another on the way; 3 a step failed; 4 a track's controls failed and nothing else"""
 
 FOLDER = repo.BUILD / "publish"
-STATE = repo.RESULTS / "publication.json"  # in git, beside the folders that it names: another clone goes on
+STATES = repo.RESULTS  # in git, beside the folders that they name: another clone goes on
 PAGE = FOLDER / "summary.md"
 EVIDENCE, TRACK, AFTER = "evidence", "track", "after"
 OUTDATED = -1  # the code of a step that was done, of other sources
@@ -121,6 +123,10 @@ def kind_of_machine(found: dict | None = None) -> str:
 # -------------------------------------------------------------------------------------------------------- state
 
 
+def state_of(machine: str) -> Path:
+    return STATES / f"publication-{re.sub('[^a-z0-9]+', '-', machine.lower()).strip('-')}.json"
+
+
 def written(path: str) -> bool:
     """What a publication itself may have changed."""
     pages = {str((six.ROOMS / page).relative_to(repo.ROOT)) for step in STEPS for page in ("README.md", *step.pages())}
@@ -143,8 +149,8 @@ class State:
     def same(self, machine: str) -> None:
         """One kind of machine: else what was done is of something else."""
         if self.told["machine"] != machine:
-            raise Fault("this publication is of another machine", f"it began with {self.told['machine']}, this is {machine}",
-                        "go back to it; or scripts/apiary publish --anew   begins another", USAGE)
+            raise Fault("this publication is of another machine", f"it is of {self.told['machine']}, this is {machine}",
+                        "scripts/apiary publish   begins or continues that of this one", USAGE)
 
     def of(self, name: str) -> dict:
         return self.told["steps"].get(name, {})
@@ -166,8 +172,7 @@ class State:
         self.keep()
 
     def keep(self) -> None:
-        STATE.parent.mkdir(parents=True, exist_ok=True)
-        repo.write_json(STATE, self.told)
+        repo.write_json(state_of(self.told["machine"]), self.told)
 
 
 NUMBERS = ("took", "spent", "seconds", "code")  # of a step
@@ -184,13 +189,14 @@ def readable(told: dict) -> bool:
                     for one in steps.values()))
 
 
-def kept(anew: bool) -> dict | None:
-    """What an earlier call left, if it is to go on."""
-    if anew or not STATE.exists():
+def kept(machine: str, anew: bool) -> dict | None:
+    """What an earlier call left on this kind of machine, if it is to go on."""
+    path = state_of(machine)
+    if anew or not path.exists():
         return None
-    told = repo.read_json(STATE) or {}
+    told = repo.read_json(path) or {}
     if not readable(told):
-        raise Fault(f"{repo.shown(STATE)} cannot be read", "it is torn, or no record of a publication",
+        raise Fault(f"{repo.shown(path)} cannot be read", "it is torn, or no record of a publication",
                     "scripts/apiary publish --anew   begins another; the folders of races that were done stay in results/", USAGE)
     return told
 
@@ -218,9 +224,10 @@ def alone() -> contextlib.AbstractContextManager[None]:
 
 
 def begun(anew: bool) -> State:
-    told = kept(anew)
+    machine = kind_of_machine()
+    told = kept(machine, anew)
     clean(bool(told))
-    return State(kind_of_machine(), told)
+    return State(machine, told)
 
 
 def clean(began: bool) -> None:
@@ -309,8 +316,8 @@ def perform(steps: Iterable[Step], state: State, run: Run, check: Callable[[], N
             return code if code == HARNESS else INCORRECT
     if waiting:
         say(f"remains: {', '.join(step.name for step in waiting)}; about {duration(sum(map(state.seconds, waiting)))}. "
-            "scripts/apiary publish   goes on, in another clone, too, if git has results/publication.json and the folders that it names; "
-            "evidence needs no quiet machine")
+            f"scripts/apiary publish   goes on, in another clone, too, if git has {repo.shown(state_of(state.told['machine']))} and the folders "
+            "that it names; evidence needs no quiet machine")
     return gravest(code for step in STEPS if (code := state.of(step.name).get("code", 0)) != OUTDATED)
 
 
@@ -409,7 +416,7 @@ def run(args: argparse.Namespace) -> int:
         if name not in known:
             raise unknown("step", name, known)
     if args.dry_run:
-        return told_only(kept(args.anew))
+        return told_only(args.anew)
     if ignored := [name for name, given in (("--anew", args.anew), ("--minutes", args.minutes is not None)) if args.build and given]:
         raise Fault(f"--build with {' and '.join(ignored)}", "it builds, and neither begins nor continues a publication",
                     "leave one of them away", USAGE)
@@ -435,14 +442,16 @@ def build(steps: Iterable[Step]) -> int:
     return 0
 
 
-def told_only(told: dict | None) -> int:
-    state = State(told["machine"], told) if told else State(kind_of_machine())
-    show(state)
-    for refuse in (lambda: state.same(kind_of_machine()), lambda: clean(bool(told))):
-        try:
-            refuse()
-        except Fault as fault:
-            warn(f"it would be refused: {fault.seen}: {fault.cause}")
+def told_only(anew: bool) -> int:
+    machine = kind_of_machine()
+    told = kept(machine, anew)
+    show(State(machine, told))
+    if others := sorted(path.name for path in STATES.glob("publication-*.json") if path != state_of(machine)):
+        say(f"of other kinds of machines: {', '.join(others)}")
+    try:
+        clean(bool(told))
+    except Fault as fault:
+        warn(f"it would be refused: {fault.seen}: {fault.cause}")
     return 0
 
 
