@@ -161,14 +161,22 @@ class Gate(unittest.TestCase):
     """The selftest, which the night runs first."""
 
     def gate(self, text: str, budget: float = 3600.0) -> tuple[Part, argparse.Namespace]:
+        """Of the last of two nights with one store."""
         with tempfile.TemporaryDirectory(prefix="apiary-nightly-") as name:
             fakes.script(Path(name) / "apiary", text)
             unit = Unit("selftest", "every kind of defect", str(Path(name) / "apiary"), replay="scripts/apiary selftest")
             args = argparse.Namespace(store=str(Path(name) / "store"))
             with (mock.patch.object(selftest, "units", lambda: [unit]), contextlib.redirect_stderr(io.StringIO()),
                   contextlib.redirect_stdout(io.StringIO())):
-                (part,) = nightly.guarded("selftest", lambda: nightly.gate_part(args, budget))
+                for _ in range(2):
+                    (part,) = nightly.guarded("selftest", lambda: nightly.gate_part(args, budget))
             return part, args
+
+    def test_what_an_earlier_night_saw_says_nothing_of_this_one(self) -> None:
+        once = '#!/bin/sh\nmark="$(dirname "$0")/seen"\nif [ -e "$mark" ]; then exit {}; fi\ntouch "$mark"\nexit {}\n'
+        for first, second in ((0, 1), (1, 0)):
+            with self.subTest(first=first, second=second):
+                self.assertEqual(self.gate(once.format(second, first))[0].status, FAILED if second else PASSED)
 
     def test_a_night_that_does_not_see_what_is_planted_is_red_and_says_so_first(self) -> None:
         part, args = self.gate("#!/bin/sh\necho 'leak: not seen by soak: works'\necho 16 defects, 1 not as they should be\nexit 1\n")

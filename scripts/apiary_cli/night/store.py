@@ -94,6 +94,10 @@ class Store:
         with self.writing(f"the result of {result['kind']} {result['name']}"):
             repo.write_json(self.path(result["unit"]), result)
 
+    def forget(self, unit: Unit) -> None:
+        with self.writing(f"that {unit.kind} {unit.name} is to be done again"):
+            self.path(unit.key).unlink(missing_ok=True)
+
     def get(self, key: str) -> dict | None:
         """None where there is none, or only garbage, which is told once and will be done again."""
         path = self.path(key)
