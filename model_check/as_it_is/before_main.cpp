@@ -3,14 +3,17 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <clocale>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <new>
 #include <random>
@@ -24,6 +27,7 @@ std::condition_variable posted;
 const struct global {
     global() {
         of_a_thread.push_back(1);
+        apiary::check(of_a_thread.size() == 1, "asked before main, too");
         const std::lock_guard held(lock);
         posted.notify_all();
     }
@@ -195,6 +199,34 @@ APIARY_FAILING_SCENARIO(values_of_keys_from_before_by_all, "another thread's") {
     beside([] { apiary::check(pthread_getspecific(key_before) == &value_before, "another thread's"); });
 }
 
+namespace {
+std::array<pthread_key_t, 65> many_keys{};
+const struct many_keys_before {
+    many_keys_before() {
+        for (int k = 0; k != 1100; ++k) {  // more than there may be at once
+            pthread_key_create(&many_keys[0], nullptr);
+            pthread_key_delete(many_keys[0]);
+        }
+        for (pthread_key_t& key : many_keys) {
+            pthread_key_create(&key, nullptr);
+            pthread_setspecific(key, &key);
+        }
+    }
+} made_many_keys;
+bool has_all_values() {
+    bool all = true;
+    for (const pthread_key_t& key : many_keys) all = all && pthread_getspecific(key) == &key;
+    return all;
+}
+}  // namespace
+APIARY_SCENARIO(many_keys_from_before, "many_keys_from_before_by_all") {
+    apiary::check(has_all_values(), "not what main's thread stored");
+    beside([] { apiary::check(pthread_getspecific(many_keys.back()) == nullptr, "another thread's"); });
+}
+APIARY_FAILING_SCENARIO(many_keys_from_before_by_all, "another thread's") {
+    beside([] { apiary::check(has_all_values(), "another thread's"); });
+}
+
 APIARY_SCENARIO(name_of_mains_thread, "name_of_mains_thread_by_all") {
     apiary::check(std::this_thread::get_id() == id_before, "another thread's");
     beside([] { apiary::check(std::this_thread::get_id() != id_before, "another thread's"); });
@@ -272,4 +304,22 @@ APIARY_SCENARIO(takes_another_new_handler, "writes_its_environment") {
     apiary::check(std::get_new_handler() == nullptr, "left by the execution before");
     in_each_of_two([] {});
     std::set_new_handler([] {});
+}
+APIARY_FAILING_SCENARIO(takes_another_mask_of_files, "refused: umask: the mask of new files is the process's") {
+    in_each_of_two([] { (void)::umask(077); });
+}
+// std::terminate() is red, whatever its handler; the one that a global took is told.
+namespace {
+void ends_quietly() { std::_Exit(0); }
+const std::terminate_handler handler_before_that = std::set_terminate(ends_quietly);
+}  // namespace
+APIARY_SCENARIO(terminate_handler_from_before, "takes_another_terminate_handler") {
+    apiary::check(handler_before_that != nullptr && std::get_terminate() == ends_quietly, "another handler");
+    in_each_of_two([] {});
+}
+APIARY_FAILING_SCENARIO(takes_another_terminate_handler, "refused: std::set_terminate: the handler is the process's") {
+    in_each_of_two([] { std::set_terminate([] {}); });
+}
+APIARY_FAILING_SCENARIO(terminates_with_a_handler_of_its_own, "std::terminate() was called") {
+    in_each_of_two([] { std::terminate(); });
 }

@@ -9,10 +9,10 @@
 namespace apiary::model::as_it_is {
 
 namespace {
-constexpr std::size_t most_early = 64;
-constinit std::array<lock_from_before, most_early> early_locks{};
+constexpr std::size_t most_early_locks = 64;
+constinit std::array<lock_from_before, most_early_locks> early_locks{};
 constinit std::size_t early_locks_used = 0;
-constinit std::array<key_from_before, most_early> early_keys{};
+constinit std::array<key_from_before, runtime::most_keys> early_keys{};
 constinit std::size_t early_keys_used = 0;
 constinit std::int64_t early_clock = 0;
 
@@ -32,7 +32,7 @@ bool take_before_main(const volatile void* lock, std::size_t bytes, hold how, vo
         ++held->times;
         return true;
     }
-    if (early_locks_used == most_early) refuse_outside("more than 64 locks are held", pc);
+    if (early_locks_used == most_early_locks) refuse_outside("more than 64 locks are held", pc);
     early_locks[early_locks_used++] = {number(lock), static_cast<std::uint8_t>(bytes), how, 1, pc};
     return true;
 }
@@ -53,9 +53,12 @@ bool is_held_before_main(const volatile void* lock) { return is_a_globals(lock) 
 std::span<const lock_from_before> locks_from_before() { return {early_locks.data(), early_locks_used}; }
 
 unsigned make_key_before_main(void (*destroy)(void*), void* pc) {
-    if (early_keys_used == most_early) refuse_outside("more than 64 keys are made", pc);
-    const auto key = static_cast<unsigned>(runtime::first_key + explorer::max_threads * runtime::most_keys + early_keys_used);
-    early_keys[early_keys_used++] = {key, destroy, nullptr};
+    std::size_t slot = 0;  // a deleted one's, as the C library gives them again
+    while (slot != early_keys_used && early_keys[slot].key != 0) ++slot;
+    if (slot == early_keys.size()) refuse_outside("more than 1024 keys are made", pc);
+    if (slot == early_keys_used) ++early_keys_used;
+    const auto key = static_cast<unsigned>(runtime::first_key + explorer::max_threads * runtime::most_keys + slot);
+    early_keys[slot] = {key, destroy, nullptr};
     return key;
 }
 

@@ -83,6 +83,7 @@ void looked_at(int signal, siginfo_t*, void* context) {
                            place_text(interrupted(context)));
 }
 
+// Red whatever a handler of the program's would do: it may not return, and what ends the process is red, too.
 void terminated() {
     if (in_program) {
         in_program = false;
@@ -91,6 +92,7 @@ void terminated() {
     }
     std::abort();
 }
+std::terminate_handler of_globals = nullptr;  // what std::get_terminate() says in a scenario
 
 }  // namespace
 
@@ -115,7 +117,7 @@ void watch_for_faults() {
     ::sigaction(SIGPROF, &by_us, nullptr);
     const itimerval half{{0, 500'000}, {0, 500'000}};
     ::setitimer(ITIMER_PROF, &half, nullptr);
-    std::set_terminate(terminated);
+    if (const auto before = std::set_terminate(terminated); before != terminated) of_globals = before;
 }
 
 }  // namespace apiary::model::as_it_is
@@ -131,6 +133,21 @@ namespace {
     the_runtime().fail(std::string(what) + " was called", pc);
 }
 }  // namespace
+
+std::terminate_handler std::set_terminate(terminate_handler to) noexcept {
+    if (in_program) {
+        const outside_program now;
+        the_runtime().refuse("std::set_terminate: the handler is the process's, and an execution would leave it to the next one. "
+                             "Remedy: none is needed, since std::terminate() is red whatever its handler does",
+                             CALLER);
+    }
+    return library<terminate_handler(terminate_handler)>("_ZSt13set_terminatePFvvE")(to);
+}
+// The library asks, too: std::terminate() calls what it gets.
+std::terminate_handler std::get_terminate() noexcept {
+    if (in_program && is_of_the_program(reinterpret_cast<std::uintptr_t>(CALLER))) return of_globals;
+    return library<terminate_handler()>("_ZSt13get_terminatev")();
+}
 
 extern "C" {
 

@@ -13,6 +13,7 @@
 #include <sys/random.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -111,6 +112,9 @@ REFUSED_STATE(char*, strtok, (char* text, const char* between), (text, between),
               "its state is the process's, and an execution would leave it to the next one. Remedy: strtok_r()")
 REFUSED_STATE(int, chdir, (const char* to), (to), noexcept,
               "the folder is the process's, and an execution would leave it to the next one. Remedy: names with their folder")
+REFUSED_STATE(mode_t, umask, (mode_t mask), (mask), noexcept,
+              "the mask of new files is the process's, and an execution would leave it to the next one. Remedy: set it before the "
+              "program starts")
 REFUSED_STATE(int, fchdir, (int to), (to), noexcept,
               "the folder is the process's, and an execution would leave it to the next one. Remedy: names with their folder")
 

@@ -206,6 +206,11 @@ bool add_scenario(scenario_text text, void (*body)(), bool instrumented, std::so
 }  // namespace as_it_is
 
 void check(bool holds, const char* what, std::source_location at) {
+    if (!model::as_it_is::in_program) {  // a global's, before main
+        if (holds) return;
+        std::fprintf(stderr, "%s:%u: outside of a scenario: %s\n", at.file_name(), at.line(), what);
+        std::abort();
+    }
     const model::as_it_is::outside_program now;
     model::explorer::law_asked();
     if (!holds) model::explorer::fail(what, at);
