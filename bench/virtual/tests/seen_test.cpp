@@ -2,8 +2,10 @@
 #include <ext/atomicity.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <iterator>
 #include <memory>
 
 #include "round_prices.hpp"
@@ -69,6 +71,52 @@ TEST(VirtualSeen, AnOperationOfThePolicyIsCountedOnceAndHasNoBlocks) {
     EXPECT_EQ(many.counts.operations - few.counts.operations, 100U);
     EXPECT_LE(many.counts.blocks - few.counts.blocks, 100U);  // the loop
     EXPECT_EQ(many.counts.moves, 0U);
+}
+
+// Wherever the linker puts them: of three neighbours of eight bytes two share a line at least.
+std::uint64_t first_neighbour = 0, second_neighbour = 0, third_neighbour = 0;
+
+TEST(VirtualSeen, EachStaticObjectBeginsOnALineOfItsOwn) {
+    std::uint64_t* const all[] = {&first_neighbour, &second_neighbour, &third_neighbour};
+    const auto [lowest, highest] = std::minmax_element(std::begin(all), std::end(all));
+    ASSERT_LE(*highest - *lowest, 7) << "they are no neighbours";
+    const auto moves_of = [&](bool apart) {
+        return run_each(3, [&](unsigned me) {
+                   for (unsigned i = 0; i != 100; ++i) {
+                       *all[apart ? me : 0] += i;
+                       machine::current()->spend(1000 * ns);
+                   }
+               }).counts.moves;
+    };
+    EXPECT_EQ(moves_of(true), 0U);
+    EXPECT_GE(moves_of(false), 100U);
+}
+
+TEST(VirtualSeen, LinesOfStaticDataBearTheirNames) {
+    alignas(64) static std::array<std::uint64_t, 16> two_lines{};
+    const outcome o = run_each(2, [](unsigned me) {
+        for (unsigned i = 0; i != 100; ++i) {
+            two_lines[8 + me] += i;
+            machine::current()->spend(10 * ns);
+        }
+    });
+    ASSERT_EQ(o.table.size(), 1U);
+    EXPECT_NE(o.table[0].object.find("two_lines"), std::string::npos) << o.table[0].object;
+    EXPECT_EQ(o.table[0].object.find('<'), std::string::npos);
+    EXPECT_EQ(o.table[0].offset, 64U);
+}
+
+// Every processor has them.
+TEST(VirtualSeen, ConstantsCostNothing) {
+    alignas(64) static constexpr std::uint64_t steps[] = {1, 2, 4, 8};
+    std::uint64_t sum = 0;
+    const outcome o = run_each(2, [&](unsigned) {
+        const std::uint64_t* volatile here = steps;  // unknown to the compiler
+        for (unsigned i = 0; i != 4; ++i) sum += here[i];
+    });
+    EXPECT_EQ(sum, 2 * 15U);
+    EXPECT_EQ(o.ns, 0);
+    EXPECT_EQ(o.counts.moves, 0U);
 }
 
 struct alignas(64) mail {

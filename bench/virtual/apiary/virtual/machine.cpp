@@ -11,8 +11,9 @@
 #include <thread>
 
 #include <apiary/model_check/explorer/context.hpp>
+#include <apiary/virtual/static_data.hpp>
 
-extern "C" const char __executable_start, _end;  // by the linker: the program lies between, with its static data
+extern "C" const char __executable_start;  // by the linker
 
 namespace apiary::virt {
 
@@ -62,6 +63,10 @@ host_vector<std::pair<const void*, void*>>& host_slots() {
     return slots;
 }
 const label stack_label = intern("a stack");
+static_data& the_static_data() {
+    static static_data all;
+    return all;
+}
 
 // The C++ library counts owners (std::shared_ptr) by plain accesses until the process has had a second thread, and the
 // machine's threads would lose some of these counts.
@@ -102,7 +107,8 @@ machine::only_one::only_one() {
 }
 
 machine::machine(const prices& p, unsigned processors, picoseconds most)
-    : p_(p), processors_(processors), most_(most), lines_(p, processors), turns_(std::min(processors, max_processors)) {
+    : p_(p), processors_(processors), most_(most), lines_(p, processors), static_(the_static_data()),
+      turns_(std::min(processors, max_processors)) {
     if (processors == 0 || processors > max_processors)
         throw std::invalid_argument("virtual machine: " + std::to_string(processors) +
                                     " processors\n  cause:  a machine has 1 to 1024\n  remedy: a number within");
@@ -321,7 +327,7 @@ void machine::futex_wake(const void* word, bool all) {
 }
 
 void machine::wait_for_change(const void* p, const place& at) {
-    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    const std::uintptr_t address = modelled(p);
     lines_.watch(address);
     watchers_[address / arena::line].push_back(running_);
     block(never, p, at, "spins");
@@ -358,6 +364,8 @@ void machine::account(std::uintptr_t address, access kind, const place& at, pico
         where = the_arena().find(p);
     else if (address - reinterpret_cast<std::uintptr_t>(stacks_) < stacks_bytes_)
         where.what = stack_label;
+    else
+        where = static_.find(address);
     moves_.add(where, kind, at, queued, cost);
 }
 
@@ -378,7 +386,7 @@ void machine::touch(const void* p, std::size_t bytes, access kind, picoseconds h
     step();
     running_->at = at;
     ++counts_.operations;
-    const auto first = reinterpret_cast<std::uintptr_t>(p);
+    const std::uintptr_t first = modelled(p);
     touch_line(first, kind, hit, at);
     for (auto next = first / arena::line * arena::line + arena::line; next < first + bytes; next += arena::line)
         touch_line(next, kind, hit, at);
@@ -390,15 +398,22 @@ place machine::place_of(const void* pc) {
     return {"program", "plain code", static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(pc) - begin)};
 }
 
-// The host's heap and stack are no memory of the run, and lie elsewhere each time: threads' bodies, arguments of the program.
-bool machine::of_the_run(std::uintptr_t address) const {
-    return the_arena().contains(reinterpret_cast<const void*>(address)) ||
-           address - reinterpret_cast<std::uintptr_t>(stacks_) < stacks_bytes_ ||
-           address - reinterpret_cast<std::uintptr_t>(&__executable_start) < static_cast<std::size_t>(&_end - &__executable_start);
+// The address that stands for this one; 0: no memory of the run. The host's heap and stack are none, and lie elsewhere each
+// time: threads' bodies, arguments of the program. Nor are constants.
+std::uintptr_t machine::of_the_run(const void* p) const {
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    const bool as_it_is = the_arena().contains(p) || address - reinterpret_cast<std::uintptr_t>(stacks_) < stacks_bytes_;
+    return as_it_is ? address : static_.canonical(address);
+}
+// Operations of the policy cost their price wherever their object lies.
+std::uintptr_t machine::modelled(const void* p) const {
+    const std::uintptr_t address = of_the_run(p);
+    return address != 0 ? address : reinterpret_cast<std::uintptr_t>(p);
 }
 
-void machine::touch_plain_lines(std::uintptr_t first, std::size_t bytes, access kind, const void* pc) {
-    if (!of_the_run(first)) return;
+void machine::touch_plain_lines(const void* from, std::size_t bytes, access kind, const void* pc) {
+    const std::uintptr_t first = of_the_run(from);
+    if (first == 0) return;
     for (auto p = first; p < first + bytes; p = p / arena::line * arena::line + arena::line) {
         if (lines_.has(p, kind, running_->number)) continue;
         step();
@@ -415,8 +430,8 @@ void machine::ask_ahead(const void* p) {
 }
 
 void machine::ask_for_copy(const void* p, const place& at) {
-    const auto address = reinterpret_cast<std::uintptr_t>(p);
-    if (!of_the_run(address)) return;
+    const std::uintptr_t address = of_the_run(p);
+    if (address == 0) return;
     step();
     running_->at = at;
     const lines::outcome o = lines_.ask_ahead(address, access::load, running_->number, *running_);

@@ -40,6 +40,8 @@
 
 namespace apiary::virt {
 
+class static_data;
+
 // No thread can go on; the text names each, and the place at which it waits.
 struct virtual_deadlock : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -97,8 +99,7 @@ public:
     void touch(const void* p, std::size_t bytes, access kind, picoseconds hit, const place& at);
     // By compiled code, from the call before `pc` (seen_calls.cpp): costs something where the line has to come.
     [[gnu::always_inline]] void touch_plain(const void* p, std::size_t bytes, access kind, const void* pc) {
-        const auto first = reinterpret_cast<std::uintptr_t>(p);
-        if (first - own_stack_ >= stack_bytes) touch_plain_lines(first, bytes, kind, pc);
+        if (reinterpret_cast<std::uintptr_t>(p) - own_stack_ >= stack_bytes) touch_plain_lines(p, bytes, kind, pc);
     }
     static place place_of(const void* pc);
     // Basic blocks since the last operation of the thread that runs; each costs its price.
@@ -144,8 +145,9 @@ private:
     void switch_to(thread& to);
     void step();
     void spend_blocks();
-    bool of_the_run(std::uintptr_t address) const;
-    void touch_plain_lines(std::uintptr_t first, std::size_t bytes, access kind, const void* pc);
+    std::uintptr_t of_the_run(const void* p) const;
+    std::uintptr_t modelled(const void* p) const;
+    void touch_plain_lines(const void* p, std::size_t bytes, access kind, const void* pc);
     void touch_line(std::uintptr_t address, access kind, picoseconds hit, const place& at);
     void account(std::uintptr_t address, access kind, const place& at, picoseconds queued, picoseconds cost);
     void use_depot();
@@ -171,6 +173,7 @@ private:
     const picoseconds most_;
     lines lines_;
     moves moves_;
+    static_data& static_;  // of the program
     counts counts_;
     host_vector<std::unique_ptr<thread>> threads_;
     turns turns_;  // of the threads that run, but for the one that does, and of those that wait with a deadline
