@@ -1,8 +1,8 @@
-"""apiary_virtual: moves and accesses of every scenario with 1, 4 and 16 workers, exactly as recorded for this compiler and preset.
+"""apiary_virtual: moves and accesses of every scenario with 1, 4 and 16 workers, exactly as recorded for this compiler.
 
-    gate_test.py PROGRAM FILE [--update]
+    gate_test.py PROGRAM FILE
 
-Exit status: 0 the same, or recorded anew; 1 a point differs, or is not recorded; 77 there is no FILE.
+Exit status: 0 the same; 1 a point differs, or is not recorded; 77 there is no FILE.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-COLUMNS = ["subject", "scenario", "workers", "moves", "accesses"]
 WORKERS = ("16", "4", "1")  # the longest first
 FLAT = Path(__file__).resolve().parents[1] / "profiles" / "flat.profile"
 REMEDY = """\
   cause:  this change moves other cache lines, or moves them more or less often; or the model or its prices changed
-  remedy: if that is meant, say in the commit why, and record it: gate_test.py PROGRAM FILE --update.
+  remedy: if that is meant, say in the commit why, and record it: scripts/apiary virtual --update.
           Which line, and from which place: scripts/apiary virtual SUBJECT --scenario NAME --processors N, before and after"""
 
 
@@ -35,23 +34,16 @@ def counts(program: str, subject: str, scenario: str, workers: str) -> tuple[str
 
 
 def main() -> int:
-    program, file, update = sys.argv[1], Path(sys.argv[2]), sys.argv[3:] == ["--update"]
-    if not file.exists() and not update:
-        print(f"nothing is recorded for this compiler and preset ({file})\n  remedy: gate_test.py PROGRAM FILE --update")
+    program, file = sys.argv[1], Path(sys.argv[2])
+    if not file.exists():
+        print(f"nothing is recorded for this compiler ({file})\n  remedy: scripts/apiary virtual --update")
         return 77
-    recorded = {}
-    if not update:
-        with file.open(newline="") as handle:
-            recorded = {(r["subject"], r["scenario"], r["workers"]): (r["moves"], r["accesses"]) for r in csv.DictReader(handle)}
+    with file.open(newline="") as handle:
+        recorded = {(r["subject"], r["scenario"], r["workers"]): (r["moves"], r["accesses"]) for r in csv.DictReader(handle)}
     listed = subprocess.run([program, "--list"], capture_output=True, text=True, timeout=300, check=True).stdout.splitlines()
     points = [(*line.split()[:2], workers) for workers in WORKERS for line in listed]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         now = dict(zip(points, pool.map(lambda point: counts(program, *point), points)))
-    if update and all(isinstance(one, tuple) for one in now.values()):
-        with file.open("w", newline="") as handle:
-            writer = csv.writer(handle, lineterminator="\n")
-            writer.writerows([COLUMNS, *((*key, *one) for key, one in sorted(now.items()))])
-        return 0
     wrong = [f"{' '.join(key)}: recorded, and not there any more" for key in recorded if key[2] in WORKERS and key not in now]
     for point, one in sorted(now.items()):
         before, name = recorded.get(point), " ".join(point)

@@ -29,11 +29,10 @@ the larger of 30 % and that point's own recorded spread. --robust runs the last 
 price halved and doubled, and names the changes under which another line costs most.
 --ablate runs every point again without each rule of the workers, with each switch the other way round and with each
 number halved and doubled, 1 to 64 workers unless --processors says so, and tells where that is slower and where faster.
---gate holds the moves and accesses of every scenario, with 1 to 16 workers, to those recorded for this compiler and
-these flags in results/virtual/. They are exact: any difference is red, and is recorded (--update) with the change that
-explains it.
+--gate holds the moves and accesses of every scenario, with 1 to 16 workers, to those recorded for this compiler in
+results/virtual/. They are exact: any difference is red, and is recorded (--update) with the change that explains it.
 
-writes:  nothing, but with --json; with --csv or --draw that file; with --update results/virtual/COMPILER-FLAGS.csv
+writes:  nothing, but with --json; with --csv or --draw that file; with --update results/virtual/COMPILER.csv
 takes:   about a minute after building, with 256 workers several; --robust some fifty points for each scenario
 exit:    0 every answer is right, and nothing differs; 1 a wrong answer, a deadlock, a point that does not end, or a
          count that differs or is not recorded; 2 bad arguments; 3 the harness failed"""
@@ -190,7 +189,7 @@ def robust(binary: Path, usual: dict, prices: Path, given: list[str], seconds: f
 
 
 def recorded_in() -> Path:
-    return repo.RESULTS / "virtual" / f"{exact.key()}.csv"
+    return repo.RESULTS / "virtual" / f"{exact.compiler()}.csv"
 
 
 def counts_of(points: Iterable[dict]) -> dict[tuple[str, str, str], tuple[str, str]]:
@@ -200,7 +199,7 @@ def counts_of(points: Iterable[dict]) -> dict[tuple[str, str, str], tuple[str, s
 def differences(path: Path, now: dict[tuple[str, str, str], tuple[str, str]]) -> list[str]:
     """What was counted beside what is recorded: each point that differs, is new, or is gone."""
     if not path.exists():
-        return [f"nothing is recorded for this compiler and these flags: scripts/apiary virtual --update ({path.name})"]
+        return [f"nothing is recorded for this compiler: scripts/apiary virtual --update ({path.name})"]
     rows = repo.read_csv(path, COLUMNS, "scripts/apiary virtual --update")
     before = {(r["subject"], r["scenario"], r["workers"]): (r["moves"], r["accesses"]) for r in rows}
     nothing = ("nothing", "nothing")

@@ -85,11 +85,15 @@ def measure(programs: list[Path]) -> list[Figure]:
     return [figure for program, operation in told for figure in slope(program, operation)]
 
 
-def key() -> str:
-    """Compiler, machine type and flags: counts of others are not comparable."""
+def compiler() -> str:
+    """And the machine type."""
     version = packages.parse_version(packages.tool_version("g++").replace("g++", "").split(")")[-1]) or (0, 0, 0)
-    flags = hashlib.sha256(building.compile_flags("release").encode()).hexdigest()[:8]
-    return f"g++-{'.'.join(map(str, version))}-{platform.machine()}-{flags}"
+    return f"g++-{'.'.join(map(str, version))}-{platform.machine()}"
+
+
+def key() -> str:
+    """Counts of other compilers, machine types and flags are not comparable."""
+    return f"{compiler()}-{hashlib.sha256(building.compile_flags('release').encode()).hexdigest()[:8]}"
 
 
 def baseline() -> Path:
