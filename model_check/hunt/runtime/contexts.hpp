@@ -3,9 +3,9 @@
 // woken for the thread's end, where the library frees what is its own. In between the main thread's runs it: stack,
 // registers and the base of its thread-local data are swapped, so all that the library has of a thread is its own.
 //
-// What the kernel has of a thread (signals' mask, handlers and their stack, user, priority, processor time) is not
-// swapped. A run that asks for these where there are several threads is done again with the kernel's own switches
-// (scheduler::needs_own_threads).
+// What the kernel has of a thread (signals' mask, handlers and their stack, user, priority, processor time, namespaces,
+// its folder in /proc) is not swapped. A run that asks for these where there are several threads is done again with the
+// kernel's own switches (scheduler::needs_own_threads).
 #pragma once
 
 namespace apiary::hunt {

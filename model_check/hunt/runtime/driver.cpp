@@ -83,7 +83,10 @@ asked read_words(const char* text) {
         if (is("reach")) a.reach = number() != 0;
         if (is("leaks")) a.leaks = number() != 0;
         if (is("restarts")) a.restarts = number() != 0;
-        if (is("swaps")) a.swaps = number() != 0;
+        if (is("swaps")) {
+            a.swaps = number() != 0;
+            if (number() == 2) apiary_hunt_writes_base = 0;  // as on a processor that does not let programs write it
+        }
         if (is("least")) a.least = number() != 0;
         if (is("stop")) a.stop = number();
         if (is("mutant")) {
@@ -122,7 +125,8 @@ void looks_for_leaks() {
 struct outcome {
     int status = 0;
     bool failed() const { return status != 0 && !cut(); }
-    bool cut() const { return report->how == ending::cut || (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM); }
+    bool timed_out() const { return WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM; }
+    bool cut() const { return report->how == ending::cut || timed_out(); }  // only until the next run begins
     bool like(const outcome& other, ending how) const {
         return failed() && status == other.status && report->how == how;
     }
@@ -435,7 +439,7 @@ private:
         const int status = f.what.status;
         const char* kind = name_of(r0.how);
         if (r0.how == ending::other && WIFSIGNALED(status)) kind = strsignal(WTERMSIG(status));
-        if (f.what.cut()) kind = "cut";
+        if (f.what.timed_out()) kind = "cut";
         if (status == 0) kind = "passed";
         if (list == nullptr) list_text_[0] = '\0';
         std::fprintf(out_, "run\t%lu\t%lu%s\t%s\t%d\t%lu\t%lu\t%lu\t%lu\t%lu\t%016lx\t%s\t%lu\t%.3f\t%lx\n", f.seed,

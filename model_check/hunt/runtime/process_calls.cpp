@@ -1,11 +1,14 @@
 // process_calls: what changes the process beyond its memory, or tells it from others. A run that calls these is the
 // last of its process (restart.hpp).
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/fsuid.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -14,6 +17,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "machine.hpp"
@@ -37,6 +41,18 @@ int of_each(int (*)(P...) noexcept, const char* name, A... arguments) {
     the_restart.cannot();
     program_asks_for_its_own();
     return reinterpret_cast<int (*)(P...)>(::dlsym(RTLD_NEXT, name))(arguments...);
+}
+
+// /proc has a folder for each thread: /proc/thread-self, /proc/self/task/ID.
+const char* of_path(const char* path) {
+    if (path != nullptr && (std::strstr(path, "thread-self") != nullptr || std::strstr(path, "/task/") != nullptr))
+        program_asks_for_its_own();
+    return path;
+}
+int opened(int from, const char* path, int how, va_list rest) {
+    const mode_t mode = va_arg(rest, mode_t);
+    const long file = machine::call(SYS_openat, from, machine::word(of_path(path)), how, mode);
+    return static_cast<int>(machine::answered(file));
 }
 
 // 0, or the error's number.
@@ -102,6 +118,11 @@ OF_THE_THREAD(setregid, (gid_t real, gid_t effective), real, effective)
 OF_THE_THREAD(setresuid, (uid_t real, uid_t effective, uid_t saved), real, effective, saved)
 OF_THE_THREAD(setresgid, (gid_t real, gid_t effective, gid_t saved), real, effective, saved)
 OF_THE_THREAD(setgroups, (std::size_t count, const gid_t* to), count, to)
+OF_THE_THREAD(setfsuid, (uid_t to), to)
+OF_THE_THREAD(setfsgid, (gid_t to), to)
+OF_THE_THREAD(unshare, (int what), what)
+OF_THE_THREAD(setns, (int of, int what), of, what)
+OF_THE_THREAD(personality, (unsigned long to), to)
 int getrusage(__rusage_who_t of, rusage* used) noexcept {
     if (of == RUSAGE_THREAD) program_asks_for_its_own();
     return static_cast<int>(
@@ -133,4 +154,34 @@ int mlock(const void* at, std::size_t bytes) noexcept {
     return static_cast<int>(passed_on(SYS_mlock, machine::word(at), number_of(bytes)));
 }
 int mlockall(int how) noexcept { return static_cast<int>(passed_on(SYS_mlockall, how)); }
+#define OPENS(name, parameters, from)                     \
+    int name parameters {                                 \
+        va_list rest;                                     \
+        va_start(rest, how);                              \
+        const int result = opened(from, path, how, rest); \
+        va_end(rest);                                     \
+        return result;                                    \
+    }
+OPENS(open, (const char* path, int how, ...), AT_FDCWD)
+OPENS(open64, (const char* path, int how, ...), AT_FDCWD)
+OPENS(openat, (int from, const char* path, int how, ...), from)
+OPENS(openat64, (int from, const char* path, int how, ...), from)
+ssize_t readlink(const char* path, char* to, std::size_t room) noexcept {
+    return machine::answered(
+        machine::call(SYS_readlink, machine::word(of_path(path)), machine::word(to), number_of(room)));
+}
+ssize_t readlinkat(int from, const char* path, char* to, std::size_t room) noexcept {
+    return machine::answered(
+        machine::call(SYS_readlinkat, from, machine::word(of_path(path)), machine::word(to), number_of(room)));
+}
+#define BY_PATH(name, result, parameters, ...)                                                       \
+    result name parameters {                                                                         \
+        of_path(path);                                                                               \
+        static const auto real = reinterpret_cast<result(*) parameters>(::dlsym(RTLD_NEXT, #name));  \
+        return real(__VA_ARGS__);                                                                    \
+    }
+BY_PATH(fopen, FILE*, (const char* path, const char* how), path, how)
+BY_PATH(fopen64, FILE*, (const char* path, const char* how), path, how)
+BY_PATH(opendir, DIR*, (const char* path), path)
+BY_PATH(realpath, char*, (const char* path, char* to), path, to)
 }

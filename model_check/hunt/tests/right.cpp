@@ -1,5 +1,7 @@
 // Programs in which nothing is wrong: a hunt says nothing of any of them. Each of the first ones was a false alarm
 // once.
+#include <dirent.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
@@ -9,7 +11,9 @@
 #include <sys/resource.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/fsuid.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -25,8 +29,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <latch>
 #include <mutex>
@@ -891,6 +897,101 @@ void changes_what_the_kernel_has_of_it() {
     }
 }
 
+// The one that files see it as, root alone may choose.
+void has_a_user_for_files() {
+    const bool may = geteuid() == 0;
+    std::jthread a([may] {
+        setfsuid(may ? 65534 : geteuid());
+        setfsgid(may ? 65534 : getegid());
+        std::this_thread::yield();
+        assert(!may || (setfsuid(-1u) == 65534 && setfsgid(-1u) == 65534));
+    });
+    for (int i = 0; i < 5; ++i) {
+        std::this_thread::yield();
+        assert(setfsuid(-1u) == static_cast<int>(geteuid()));
+    }
+}
+
+void has_a_directory_of_its_own() {
+    char before[4096], now[4096];
+    assert(getcwd(before, sizeof before) != nullptr);
+    std::jthread a([] { assert(unshare(CLONE_FS) == 0 && chdir("/proc/self") == 0); });
+    for (int i = 0; i < 5; ++i) {
+        std::this_thread::yield();
+        assert(getcwd(now, sizeof now) != nullptr && std::string(now) == before);
+    }
+}
+
+// Only those of a namespace that it may enter; the kernel refuses this one.
+void asks_for_a_namespace() {
+    std::jthread a([] { assert(setns(-1, CLONE_NEWUTS) == -1 && errno == EBADF); });
+    std::this_thread::yield();
+}
+
+void has_a_personality() {
+    constexpr unsigned long asks = 0xffffffff, another = STICKY_TIMEOUTS;
+    const int before = personality(asks);
+    std::jthread a([] {
+        personality(static_cast<unsigned long>(personality(asks)) | another);
+        std::this_thread::yield();
+        assert((static_cast<unsigned long>(personality(asks)) & another) != 0);
+    });
+    for (int i = 0; i < 5; ++i) {
+        std::this_thread::yield();
+        assert(personality(asks) == before);
+    }
+}
+
+// By each call that takes a path: `read` writes what begins or ends with the thread's number.
+template <class Read>
+void looks_at_itself(Read read) {
+    const auto works = [read] {
+        std::this_thread::yield();
+        char told[4096] = "";
+        read(told);
+        const std::string own = std::to_string(gettid()), all = told;
+        assert(all.ends_with("/task/" + own) || all.starts_with(own + " "));
+    };
+    std::jthread a(works), b(works);
+}
+void reads(int file, char* to) {
+    assert(read(file, to, 20) == 20);
+    close(file);
+}
+constexpr char myself[] = "/proc/thread-self", my_state[] = "/proc/thread-self/stat";
+void looks_by_readlink() {
+    looks_at_itself([](char* told) { assert(readlink(myself, told, 100) > 0); });
+}
+void looks_by_readlinkat() {
+    looks_at_itself([](char* told) { assert(readlinkat(AT_FDCWD, myself, told, 100) > 0); });
+}
+void looks_by_realpath() {
+    looks_at_itself([](char* told) { assert(realpath(myself, told) != nullptr); });
+}
+void looks_by_a_stream() {
+    looks_at_itself([](char* told) { std::ifstream(my_state).getline(told, 100); });
+}
+void looks_by_fopen() {
+    looks_at_itself([](char* told) {
+        std::FILE* const file = std::fopen(my_state, "r");
+        assert(std::fgets(told, 100, file) != nullptr);
+        std::fclose(file);
+    });
+}
+void looks_by_opendir() {
+    looks_at_itself([](char* told) {
+        DIR* const folder = opendir(myself);
+        reads(openat(dirfd(folder), "stat", O_RDONLY), told);
+        closedir(folder);
+    });
+}
+void looks_by_open() {
+    looks_at_itself([](char* told) { reads(open(my_state, O_RDONLY), told); });
+}
+void looks_by_openat() {
+    looks_at_itself([](char* told) { reads(openat(AT_FDCWD, my_state, O_RDONLY), told); });
+}
+
 // In a child of the thread that forked, too.
 void names_itself_in_a_child() {
     std::jthread a([] {
@@ -968,6 +1069,18 @@ const small_program right_programs[] = {
     {"faults_in_each_thread", faults_in_each_thread},
     {"sets_its_user", sets_its_user},
     {"changes_what_the_kernel_has_of_it", changes_what_the_kernel_has_of_it},
+    {"has_a_user_for_files", has_a_user_for_files},
+    {"has_a_directory_of_its_own", has_a_directory_of_its_own},
+    {"asks_for_a_namespace", asks_for_a_namespace},
+    {"has_a_personality", has_a_personality},
+    {"looks_by_readlink", looks_by_readlink},
+    {"looks_by_readlinkat", looks_by_readlinkat},
+    {"looks_by_realpath", looks_by_realpath},
+    {"looks_by_a_stream", looks_by_a_stream},
+    {"looks_by_fopen", looks_by_fopen},
+    {"looks_by_opendir", looks_by_opendir},
+    {"looks_by_open", looks_by_open},
+    {"looks_by_openat", looks_by_openat},
     {"names_itself_in_a_child", names_itself_in_a_child},
     {nullptr, nullptr},
 };

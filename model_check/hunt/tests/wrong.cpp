@@ -86,6 +86,14 @@ void dekker() {
     std::jthread a([&] { enter(x, y); }), b([&] { enter(y, x); });
 }
 
+// Where it does not fail it is long.
+void dekker_before_long_work() {
+    dekker();
+    std::atomic<int> n{0};
+    while (n.fetch_add(1, relaxed) < 1000) {
+    }
+}
+
 // Both first stores come last: a modification order against the order of execution.
 void two_writes() {
     std::atomic<int> x{0}, y{0};
@@ -433,6 +441,7 @@ const small_program wrong_programs[] = {
     {"passing_atomic", passing_atomic},
     {"passing_wide", passing_wide},
     {"dekker", dekker},
+    {"dekker_before_long_work", dekker_before_long_work},
     {"two_writes", two_writes},
     {"race_on_a_counter", race_on_a_counter},
     {"two_locks", two_locks},
