@@ -84,6 +84,22 @@ APIARY_FAILING_SCENARIO(libstdcxx_latch, "deadlock") {
 }
 
 namespace {
+// One waits for a store and is told of it. notify_one() looks whether anybody waits: nothing orders that look after a store that
+// only releases, nor does x86, whose stores wait in a buffer.
+void is_told_of_a_store(std::memory_order order) {
+    std::atomic<int> word{0};
+    std::thread a([&] { word.wait(0); });
+    word.store(1, order);
+    word.notify_one();
+    a.join();
+}
+}  // namespace
+APIARY_FAILING_SCENARIO(libstdcxx_atomic_notify, "deadlock") { is_told_of_a_store(std::memory_order_release); }
+APIARY_SCENARIO(libstdcxx_atomic_notify_seq_cst, "libstdcxx_atomic_notify") {
+    is_told_of_a_store(std::memory_order_seq_cst);
+}
+
+namespace {
 // What a callback writes belongs to the thread that registered it, once the callback is gone: its destructor waits.
 void stops_while_another_registers(bool looks_after) {
     std::stop_source source;
