@@ -27,8 +27,8 @@ del sys.argv[1:]
 BUILT = {Path(program).name: program for program in PROGRAMS}
 LIBRARIES = ("libstdcxx", "boost", "moodycamel", "tbb")
 # Debian 12's alone, as TROPHIES.md tells.
-ONE_VERSION = ("atomic_queue", "boost_fiber", "eigen", "iceoryx", "iceoryx_compiled", "libcds", "moodycamel_blocks",
-               "readerwriterqueue", "tbb_compiled", "xenium")
+ONE_VERSION = ("atomic_queue", "boost_fiber", "eigen", "iceoryx", "iceoryx_compiled", "libcds", "libcds_compiled",
+               "moodycamel_blocks", "readerwriterqueue", "tbb_compiled", "xenium")
 SHORT_TABLE, LONG_TABLE, TROPHIES = "## What `prove` runs", "## The long form", "## The table"
 NOTHING_COMPARED = 77
 compared_rows = 0
