@@ -16,7 +16,7 @@ from apiary_cli.night.unit import Unit
 from apiary_cli.report import night_cases
 from apiary_cli.report.junit import FAILED, PASSED, SKIPPED, Case, Part
 from apiary_cli.verbs import nightly_units
-from apiary_cli.verify import logic, night_units
+from apiary_cli.verify import inventory, logic, night_units
 
 from .nights import Engine, NIGHT, result, Units
 
@@ -116,6 +116,11 @@ class Remembered(Units):
         seeds = [seed for day in days for seed in night_units.seeds(day, 3)]
         self.assertEqual(len(set(seeds)), len(seeds))
 
+    def test_a_header_without_a_weaker_order_is_no_unit(self) -> None:
+        items = [inventory.Item(f"impl/apiary/{name}.hpp", 1, 1, "load", order, "f", "g", real_only=real)
+                 for name, order, real in (("a", "acquire", False), ("b", "relaxed", False), ("c", "acquire", True), ("d", "relaxed", False), ("d", "seq_cst", False))]
+        with mock.patch.object(inventory, "read", lambda: (items, [])), mock.patch.object(repo, "source_hash", return_value="x"):
+            self.assertEqual([unit.name for unit in night_units.mutants(True)], ["a", "d"])
 
     def test_mutants_of_headers_that_changed_since_the_last_night_go_first(self) -> None:
         git = lambda *words: subprocess.run(["git", "-C", str(self.folder), "-c", "user.name=t", "-c", "user.email=t@example.org", *words], check=True,  # noqa: E731

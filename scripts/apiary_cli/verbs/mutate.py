@@ -155,6 +155,8 @@ def close(kind: ModuleType, found: mutation.Run | logic_run.Run, listed: dict, r
     if new:
         say(f"{advice}, or give a reason in {repo.shown(kind.SURVIVORS)}:")
         say(rows_to_paste(new))
+    if not found.results:
+        say("no mutant was asked: there is nothing to weaken or to change in what was named")
     mutants, unexplained = ([dataclasses.asdict(one) for one in some] for some in (found.results, new))
     json_result.note(mutants=mutants, unexplained=unexplained, red=red)
     return 1 if red or not found.results else 0

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..base import repo, sources
 from ..night.store import Store
 from ..night.unit import VERDICTS, Unit
-from . import checks, inventory, logic, search_parts, stressing
+from . import checks, inventory, logic, mutation, search_parts, stressing
 
 APIARY = Path(__file__).resolve().parents[2] / "apiary"
 SHARDS_OF_A_DRAW = 6            # units of the logic mutants that a day draws
@@ -75,8 +75,8 @@ def by_verb(kind: str, name: str, words: list[str], folders: tuple[str, ...], li
 
 
 def mutants(build: bool) -> list[Unit]:
-    """A unit for each header with atomic sites that an engine runs: all its weaker orders."""
-    files = sorted({item.file for item in inventory.read()[0] if not item.real_only})
+    """A unit for each header with atomic sites that an engine runs: all its weaker orders. Where all orders are relaxed, none is weaker."""
+    files = sorted({item.file for item in inventory.read()[0] if not item.real_only and mutation.mutants(item)})
     more = [] if build else ["--no-build"]
     return [by_verb("mutant", header_name(file), ["mutate", file, "--jobs", "1", *more], repo.PROVED_FOLDERS, HOUR)
             for file in files]
