@@ -486,8 +486,7 @@ bool scheduler::waits(const void* for_what) const {
 
 void scheduler::heavy_fence() {
     for (int pass = 0; pass < 2; ++pass)  // the second knows of every fence of the first
-        for (thread* t : threads)
-            if (!t->ended) memory.fence(t->sees, __ATOMIC_SEQ_CST);
+        for (thread* t : threads) memory.fence(t->sees, __ATOMIC_SEQ_CST);  // the end of a thread is a full barrier, too
 }
 
 thread* scheduler::of(pthread_t handle) {

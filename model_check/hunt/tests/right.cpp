@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -1009,6 +1010,25 @@ void names_itself_in_a_child() {
 }
 
 // The main thread ends before the others, of which the last ends the process.
+// What a thread did before its end is seen after a membarrier: the end of a thread is a full barrier.
+void a_membarrier_comes_after_an_end() {
+    static std::atomic<int> stored{0}, announced{0};
+    static int looked = 1;
+    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+    std::jthread a([] {
+        stored.store(1, std::memory_order_relaxed);
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        looked = announced.load(std::memory_order_relaxed);
+    });
+    std::jthread b([&a] {
+        announced.store(1, std::memory_order_relaxed);
+        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+        const int seen = stored.load(std::memory_order_relaxed);
+        a.join();
+        assert(looked == 1 || seen == 1);
+    });
+}
+
 void main_ends_first() {
     static std::atomic<int> left{3};
     for (int i = 0; i < 3; ++i)
@@ -1067,6 +1087,7 @@ const small_program right_programs[] = {
     {"keeps_what_is_its_own", keeps_what_is_its_own},
     {"asks_the_kernel_for_its_own", asks_the_kernel_for_its_own},
     {"main_ends_first", main_ends_first},
+    {"a_membarrier_comes_after_an_end", a_membarrier_comes_after_an_end},
     {"faults_in_each_thread", faults_in_each_thread},
     {"sets_its_user", sets_its_user},
     {"changes_what_the_kernel_has_of_it", changes_what_the_kernel_has_of_it},
