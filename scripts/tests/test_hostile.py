@@ -207,6 +207,17 @@ class Columns(unittest.TestCase):
             self.assertEqual(row_checks.beyond_the_process(row, point, asked, seen), "")
             self.assertIn("beside the load program", row_checks.beyond_the_process(row | {"cpu_ns": "1800000000"}, point, asked, seen))
 
+    def test_a_coarse_clock_of_processor_time_may_see_nothing_of_a_short_block(self) -> None:
+        from apiary_cli.race import subjects
+
+        point = points.blocks("idle_processes", processes=1000)
+        row = dict.fromkeys(tables.SUBJECT, "") | {name: "5" for name in point.scenario.required} | {
+            "scenario": "idle_processes", "workers": "2", "seed": "1", "status": "ok", "check": "0" * 16}
+        for cpu, wall, seen in (("", "1000000", ""), ("", "30000000", "cpu_ns is empty"), ("0", "1000000", "cpu_ns is 0"), ("7", "30000000", "")):
+            found = subjects.flaw(row | {"cpu_ns": cpu, "wall_ns": wall}, point, 2, 1)
+            self.assertEqual("cpu_ns" in found, bool(seen), found)
+            self.assertIn(seen, found)
+
     def test_more_compute_tasks_than_there_was_time_for_are_not_believed(self) -> None:
         from apiary_cli.race import row_checks
 
