@@ -87,6 +87,9 @@ class Scanning(unittest.TestCase):
         for policy in ("Sync", "sync"):     # a parameter of the template, or a name for its parameter's policy
             branch = HEADER.replace("while (", f"if constexpr (!{policy}::checked) {{ word_.store(1, std::memory_order_relaxed); }} while (")
             self.assertEqual([i.operation for i in scanned(branch) if i.real_only], ["store"], policy)
+            alone = branch.replace("{ word_.store(1, std::memory_order_relaxed); }", "word_.store(1, std::memory_order_relaxed);")
+            self.assertNotEqual(alone, branch)
+            self.assertEqual([i.operation for i in scanned(alone) if i.real_only], ["store"], policy)
         self.assertEqual(scanned("std::atomic<int> own_{0}, more_{0};\nint f() { return more_.load(std::memory_order_relaxed)"
                                  " + own_.exchange(1, std::memory_order_relaxed); }\n"), [])
 

@@ -434,9 +434,11 @@ private:
     // processor.
     auto displaced_waker() const {
         return [this] {
-            if constexpr (sync::checked) return false;
-            const int waker = waker_processor_.load(std::memory_order_relaxed);
-            return waker != unknown_processor && waker == parts::processor();
+            if constexpr (!sync::checked) {
+                const int waker = waker_processor_.load(std::memory_order_relaxed);
+                return waker != unknown_processor && waker == parts::processor();
+            }
+            return false;
         };
     }
     void yield() {

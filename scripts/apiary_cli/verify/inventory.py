@@ -122,7 +122,7 @@ def scopes(text: str) -> Iterable[tuple[int, int, str, bool]]:
             name = "" if kind else function_name(plain)
             if header.lstrip().startswith(",") and last_function:
                 name = last_function    # a constructor goes on after a member's braces
-            real = re.search(r"(requires\s*\(?|if\s+constexpr\s*\()\s*!\s*[Ss]ync::checked", header) is not None
+            real = REAL.search(header) is not None
             open_blocks.append((i, kind[1] if kind else "", name, real))
             header_from = i + 1
         elif c == "}":
@@ -142,6 +142,9 @@ def blocks_of(source: str) -> tuple[str, list[tuple[int, int, str, bool]]]:
     """The blanked text of a header, and its blocks in order."""
     text = blanked(source)
     return text, sorted(scopes(text), key=lambda block: block[0])
+
+
+REAL = re.compile(r"(requires\s*\(?|if\s+constexpr\s*\()\s*!\s*[Ss]ync::checked")  # what no engine compiles: a block, or a statement
 
 
 def function_at(blocks: list[tuple[int, int, str, bool]], at: int) -> str:
@@ -165,7 +168,8 @@ def scan(file: str, source: str) -> tuple[list[Item], list[str]]:
         column = paren - (text.rfind("\n", 0, paren) + 1) + 1
         orders = ORDER.findall(arguments)
         function = function_at(blocks, paren)
-        real_only = threads or any(real for a, b, _, real in blocks if a < paren < b)
+        statement = text[max(text.rfind(c, 0, paren) for c in ";{}") + 1 : paren]
+        real_only = threads or REAL.search(statement) is not None or any(real for a, b, _, real in blocks if a < paren < b)
         code = " ".join(text[start : end + 1].split())
         if operation == "recheck":
             literal = re.match(r'\(\s*"([^"]+)"\s*\)', source[paren : end + 1])
