@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <cerrno>
+#include <ranges>
 
 #include "machine.hpp"
 #include "thread_calls.hpp"
@@ -485,8 +486,8 @@ bool scheduler::waits(const void* for_what) const {
 }
 
 void scheduler::heavy_fence() {
-    for (int pass = 0; pass < 2; ++pass)  // the second knows of every fence of the first
-        for (thread* t : threads) memory.fence(t->sees, __ATOMIC_SEQ_CST);  // the end of a thread is a full barrier, too
+    // Of those that have ended, too: the end of a thread is a full barrier.
+    memory.heavy_fence(threads | std::views::transform([](thread* t) -> view& { return t->sees; }));
 }
 
 thread* scheduler::of(pthread_t handle) {
