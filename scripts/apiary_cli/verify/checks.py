@@ -9,7 +9,7 @@ import shlex
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Iterable
+from typing import Callable, Iterable
 
 from ..base import proc, repo, source_names, sources
 from ..base.errors import Fault, USAGE, tail, unknown
@@ -149,7 +149,7 @@ def judged(entry: Entry, done: proc.Done, verdicts: list[dict], mutant: bool = F
     return verdicts
 
 
-def run_entries(entries: list[Entry], options: Options, label: str) -> list[dict]:
+def run_entries(entries: list[Entry], options: Options, label: str, deviates: Callable[[dict], bool] = wrong) -> list[dict]:
     """Run each check in its own process, `jobs` at a time; print what deviates."""
     verdicts: list[dict] = []
     with tempfile.TemporaryDirectory(prefix="apiary-prove-") as folder:
@@ -159,7 +159,7 @@ def run_entries(entries: list[Entry], options: Options, label: str) -> list[dict
             i, entry = done.tag
             found = judged(entry, done, read_verdicts(Path(f"{folder}/{i}.json")), options.mutate is not None)
             verdicts += found
-            if any(map(wrong, found)):
+            if any(map(deviates, found)):
                 deviation(entry, done, found)
     order = [entry.name for entry in entries]
     return sorted(verdicts, key=lambda v: order.index(v["name"]) if v["name"] in order else len(order))
