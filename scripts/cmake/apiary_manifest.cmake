@@ -11,7 +11,7 @@ function(apiary_peer_left_out name what remedy)
   set_property(GLOBAL APPEND PROPERTY APIARY_absent ${name})
 endfunction()
 function(apiary_check_left_out name what package)
-  message(STATUS "${name}: ${what}; it is left out, and proves nothing. Remedy: apt-get install ${package}")
+  message(STATUS "${name}: ${what}; it is left out, and proves nothing. Remedy: scripts/apiary setup --peers (${package})")
   set_property(GLOBAL APPEND PROPERTY APIARY_absent ${name})
 endfunction()
 

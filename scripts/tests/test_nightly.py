@@ -210,7 +210,7 @@ class Gate(unittest.TestCase):
                 ends = nightly.run(self.asked("--build", "--store", store))
                 with nightly.Store(Path(store)).alone(), self.assertRaisesRegex(Fault, "another night works"):
                     nightly.run(self.asked("--build", "--store", store))
-        self.assertEqual(asked[:2], [("fetched", None), ("fetched", nightly.hazards.PEERS)], "what comes later would lack in what is built")
+        self.assertEqual(asked[:2], [("fetched", None), ("fetched", (*nightly.hazards.PEERS, *nightly.packages.OUTSIDE))], "what comes later would lack in what is built")
         self.assertEqual((ends, parts.called), (1, False), "beforehand, the same builds and no part of a night")
         self.assertLessEqual({("ci-night", "night"), ("tsan", "night"), ("asan-ubsan", "night"), ("release", "planted"), ("model", "hunted")}, set(asked))
         self.assertEqual([(case.name, case.message) for case in part.cases if case.status == FAILED], [("the fuzzer", "apiary: no index")])

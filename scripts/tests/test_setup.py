@@ -215,13 +215,47 @@ class Peers(unittest.TestCase):
         said = dict(re.findall(r'apiary_check_left_out\((\w+) "[^"]*" (\S+)\)', text.replace("gcc-${gcc}-", "gcc-12-")))
         said |= {f"{name}_as_is": package
                  for name, package in re.findall(r"apiary_check_of_one_version\((\w+) \S+\s+[0-9a-f]{64} (\S+)\)", text)}
+        said |= {f"{name}_as_is": package for name, package in re.findall(r"apiary_check_compiled_in\((\w+) \w+ (\w+)\n", text)}
         self.assertEqual(said, {name: needs[0].name for name, needs in packages.OUTSIDE.items()})
 
     def test_peers_bring_what_checks_of_outside_code_need(self) -> None:
         with mock.patch.object(setup, "ensure") as ensure:
             setup.run(argparse.Namespace(dry_run=True, with_lint=False, peers=True))
         brought = set(self.needed(ensure.call_args.kwargs["peers"]))
-        self.assertLessEqual({package.name for needs in packages.OUTSIDE.values() for package in needs}, brought)
+        self.assertLessEqual({package.name for needs in packages.OUTSIDE.values() for package in needs if not package.version}, brought)
+
+    def test_a_source_package_is_fetched_by_lists_of_its_own_and_left_out_where_it_cannot_be_had(self) -> None:
+        said = "A://one stable main\nA://one stable-updates main\nB://two cloud-stable main\nB://two stable\n"
+        with tempfile.TemporaryDirectory() as name, mock.patch.object(packages, "SOURCES", Path(name) / "sources"):
+            one, asked = packages.Package("tool", "a test", files=("src/x.c",), version="2.0-1", source=True), []
+            has = ["tool=2.0-1"]
+
+            def apt(command: list, cwd: Path | None = None, **_: object) -> proc.Done:
+                asked.append((command[-2:], "indextargets" in command or (cwd / "sources.list").read_text()))
+                if command[-1] in has:
+                    (Path(name) / "whole/tool-2/src").mkdir(parents=True, exist_ok=True)
+                    (Path(name) / "whole/tool-2/src/x.c").write_text("int x;")
+                    subprocess.run(["tar", "-cf", cwd / "tool_2.0.orig.tar.xz", "-C", Path(name) / "whole", "tool-2"], check=True)
+                    (cwd / "tool_2.0.orig.tar.xz.asc").write_text("a signature")
+                return proc.Done([], int("=" in command[-1] and command[-1] not in has), said, "", 0.0)
+
+            with mock.patch.object(proc, "run", side_effect=apt), mock.patch("shutil.which", return_value="/usr/bin/apt-get"), \
+                    mock.patch.object(packages, "read_os_release", return_value={"VERSION_CODENAME": "stable"}), mock.patch.object(setup, "say"):
+                setup.fetch(one)
+                self.assertTrue(one.present())
+                self.assertEqual((one.folder / "src/x.c").read_text(), "int x;")
+                self.assertEqual(asked[-1], (["--download-only", "tool=2.0-1"], "deb-src A://one stable main\ndeb-src A://one stable-updates main\n"))
+                with mock.patch.object(setup, "warn") as warn:
+                    setup.fetch(dataclasses.replace(one, version="2.1-1"))
+                self.assertIn("tool=2.1-1 could not be had", warn.call_args.args[0])
+                self.assertTrue(one.present(), "what was there is not lost")
+                has.append("tool=3.0-1")
+                with self.assertRaisesRegex(Fault, "another shape"):
+                    setup.fetch(dataclasses.replace(one, version="3.0-1", files=("src/y.c",)))
+            with mock.patch("shutil.which", return_value=None), mock.patch.multiple(setup, warn=mock.DEFAULT, say=mock.DEFAULT) as both:
+                setup.fetch(dataclasses.replace(one, version="2.1-1"))
+                self.assertIn("no apt-get", both["warn"].call_args.args[0])
+            self.assertEqual([path.name for path in packages.SOURCES.iterdir()], ["tool"])
 
     def test_starpu_s_header_and_library_are_of_the_same_versions(self) -> None:
         text = (repo.ROOT / "bench/subjects/CMakeLists.txt").read_text()

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "scripts"))
+from apiary_cli.base import source_packages  # noqa: E402
 SEEDS = 30
 
 
@@ -102,23 +104,11 @@ MENDS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
 
 
 def fetched(suite: Suite, folder: Path) -> Path | None:
-    """The source package, by apt-get with a list of its own, since most machines have none for sources."""
-    release = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
-    for name in ("lists/partial", "cache/archives/partial"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    lists = folder / "sources.list"
-    lists.write_text(f"deb-src http://deb.debian.org/debian {release.get('VERSION_CODENAME', 'bookworm').strip(chr(34))} main\n")
-    apt = ["apt-get", "-q", "-o", f"Dir::Etc::SourceList={lists}", "-o", "Dir::Etc::SourceParts=/dev/null", "-o", f"Dir::State::Lists={folder}/lists",
-           "-o", f"Dir::Cache={folder}/cache", "-o", "APT::Sandbox::User=root"]
-    for words in (["update"], ["source", "--download-only", suite.package]):
-        subprocess.run([*apt, *words], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-    archives = list(folder.glob(f"{suite.package}_*.orig.tar.*"))
-    if not archives:
+    archive, _ = source_packages.download(suite.package, folder)
+    if archive is None:
         return None
-    at = folder / suite.package
-    at.mkdir()
-    subprocess.run(["tar", "-xf", archives[0], "-C", at, "--strip-components=1", "--wildcards", *suite.parts], check=True)
-    return at
+    source_packages.unpack(archive, folder / suite.package, suite.parts)
+    return folder / suite.package
 
 
 def flags(build: Path, prefix: Path) -> tuple[list[str], list[str]]:

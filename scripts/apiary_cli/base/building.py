@@ -43,7 +43,8 @@ def left_out(folder: Path) -> str:
     if not names:
         return ""
     needs = packages.names_here(package for name in names for package in packages.OUTSIDE[name])
-    return f"left out, because not installed: {', '.join(names)}. Remedy: scripts/apiary setup --peers   (or: sudo apt-get install {' '.join(needs)})"
+    by_hand = f"   (or: sudo apt-get install {' '.join(needs)})" if needs else ""
+    return f"left out, because not installed: {', '.join(names)}. Remedy: scripts/apiary setup --peers{by_hand}"
 
 
 def configure(preset: str) -> None:

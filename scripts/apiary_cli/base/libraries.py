@@ -89,7 +89,6 @@ def unzip(wheel: Path, into: Path) -> None:
 def unpack(package: packages.Package) -> None:
     """One of PyPI, of its very version and nothing that it names, into its folder: whole or not at all."""
     package.folder.parent.mkdir(parents=True, exist_ok=True)
-    say(f"setup: fetching {package.name} {package.version} ({package.why}) from PyPI")
     with tempfile.TemporaryDirectory(prefix=".tmp-", dir=package.folder.parent) as folder:
         made = Path(folder) / "made"
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--no-deps", "--only-binary", ":all:", "--dest", folder]
@@ -99,11 +98,7 @@ def unpack(package: packages.Package) -> None:
             raise Fault(f"{wanted} could not be fetched (pip {done.how()})", tail(done.out, 600), BY_HAND.splitlines()[0].split(",")[0])
         for wheel in Path(folder).glob("*.whl"):
             unzip(wheel, made)
-        (made / packages.VERSION).write_text(package.version)
-        shutil.rmtree(package.folder, ignore_errors=True)
-        made.rename(package.folder)
-    if not package.present():
-        raise Fault(f"{wanted} has another shape than it had", f"{', '.join(package.files)} is not in it", "mend scripts/packages.toml")
+        package.place(made)
 
 
 def out_of_reach(told: str) -> bool:

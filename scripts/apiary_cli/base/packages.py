@@ -17,13 +17,15 @@ from .errors import Fault
 RUST_AT_LEAST = (1, 85)
 SYSTEMS_TEXT = "Debian 12 and 13 and Ubuntu 24.04"
 PYPI = Path(os.environ.get("APIARY_ROOT") or Path(__file__).resolve().parents[3]) / "build" / "pypi"
-VERSION = ".version"  # beside the files of a package of PyPI
+SOURCES = PYPI.parent / "sources"
+VERSION = ".version"  # beside the files of a package that was fetched
 ELSEWHERE = ("/usr/local/go/bin", "/usr/lib/go/bin")  # where CMake looks for programs, too
 
 
 @dataclass(frozen=True)
 class Package:
-    """A Debian package, or with a version one of PyPI, and the commands or files (globs) by which its presence is seen."""
+    """A Debian package, or with a version one of PyPI or a source package, and the commands or files (globs) by which its presence
+    is seen."""
 
     name: str
     why: str
@@ -31,11 +33,12 @@ class Package:
     files: tuple[str, ...] = ()
     version: str = ""
     instead: tuple[str, ...] = ()  # a command of the system, and the least version of it, that will do as well
+    source: bool = False  # Debian's source package of that version
 
     @property
     def folder(self) -> Path:
-        """Of one of PyPI."""
-        return PYPI / self.name
+        """Of one that is fetched."""
+        return (SOURCES if self.source else PYPI) / self.name
 
     def present(self) -> bool:
         if self.version:
@@ -51,6 +54,14 @@ class Package:
             return (self.folder / VERSION).read_text() == self.version
         except OSError:
             return False
+
+    def place(self, made: Path) -> None:
+        """What was fetched comes into its folder, instead of another version."""
+        (made / VERSION).write_text(self.version)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        made.rename(self.folder)
+        if not self.present():
+            raise Fault(f"{self.name} {self.version} has another shape than it had", f"{', '.join(self.files)} is not in it", "mend scripts/packages.toml")
 
 
 def new_enough(command: str, least: str) -> bool:
@@ -100,7 +111,7 @@ def names_of_system(os_release: dict[str, str]) -> dict[str, str] | None:
 
 
 def names_here(needed: Iterable[Package]) -> list[str]:
-    """As this system calls them; Debian 12's names on a system that setup does not know. None of PyPI."""
+    """As this system calls them; Debian 12's names on a system that setup does not know. None that is fetched."""
     names = names_of_system(read_os_release()) or {}
     return list(dict.fromkeys(names.get(package.name, package.name) for package in needed if not package.version))
 
@@ -154,7 +165,7 @@ def rustc_version() -> str:
 
 
 def version_here(name: str) -> str:
-    """Of a package of PyPI that the list names, which is pinned; else as the system's dpkg knows it, and nothing where that knows none."""
+    """Of a package that the list pins; else as the system's dpkg knows it, and nothing where that knows none."""
     if name in KNOWN and KNOWN[name].version:
         return KNOWN[name].version
     try:

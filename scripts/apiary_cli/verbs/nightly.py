@@ -397,9 +397,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def fetch() -> None:
-    """Before the builds: a peer that a later part fetched would be known to the preset that was built without it."""
+    """Before the builds: what a later part fetched would be known to the preset that was built without it."""
     setup.ensure(quiet=True)
-    setup.ensure(quiet=True, peers=hazards.PEERS)
+    setup.ensure(quiet=True, peers=(*hazards.PEERS, *packages.OUTSIDE))
 
 
 def built() -> int:

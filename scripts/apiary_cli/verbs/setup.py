@@ -8,7 +8,7 @@ import shutil
 import time
 from typing import Callable, Iterable
 
-from ..base import libraries, packages, proc, repo
+from ..base import libraries, packages, proc, repo, source_packages
 from ..base.errors import Fault, tail
 from ..base.say import listing, say, warn
 from ..race import plans
@@ -24,8 +24,10 @@ files were looked up, nothing was built there); on another system, or a newer on
 the list of what is needed and stops.
 The Python libraries of scripts/requirements.txt come by pip, in the versions named there,
 and so do peers of PyPI (oneTBB and Go of today), into build/pypi, when a plan names them.
+With --peers three source packages of Debian 12 come into build/sources, too: libraries
+that are checked as they are compiled. The system's list of sources is left as it is.
 
-writes:  system packages; build/python, build/pypi
+writes:  system packages; build/python, build/pypi, build/sources
 takes:   under a second when all is there; a minute or two on a bare system"""
 
 
@@ -54,17 +56,27 @@ def of_peers(peers: Iterable[str] | None) -> tuple[packages.Package, ...]:
 
 
 def fetch_peers(peers: Iterable[str] | None, dry_run: bool) -> bool:
-    """What these peers need of PyPI; whether something was missing."""
+    """What these peers need of PyPI and of source packages; whether something was missing."""
     missing = [one for one in packages.missing(of_peers(peers)) if one.version]
     if missing and dry_run:
-        say(f"setup would fetch from PyPI into build/pypi: {' '.join(f'{one.name}=={one.version}' for one in missing)}")
+        say(f"setup would fetch into build/{packages.PYPI.name} and build/{packages.SOURCES.name}: "
+            f"{' '.join(f'{one.name}={one.version}' for one in missing)}")
     elif missing:
-        if not libraries.has_pip():
+        if not all(one.source for one in missing) and not libraries.has_pip():
             install(["python3-pip"], packages.read_os_release(), False, lambda: [])
-        with repo.locked("pypi"):
+        with repo.locked("fetched"):
             for one in packages.missing(tuple(missing)):
-                libraries.unpack(one)
+                fetch(one)
     return bool(missing)
+
+
+def fetch(one: packages.Package) -> None:
+    """A source package is of one release of Debian's: elsewhere what needs it is left out, and says so."""
+    say(f"setup: fetching {one.name} {one.version} ({one.why}) {'as a source package' if one.source else 'from PyPI'}")
+    if not one.source:
+        libraries.unpack(one)
+    elif said := source_packages.fetch(one):
+        warn(f"the source package {one.name}={one.version} could not be had, and what needs it is left out: {tail(said, 300)}")
 
 
 def install_commands(names: list[str], euid: int, sudo: str | None) -> list[list[str]]:

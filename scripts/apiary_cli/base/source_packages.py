@@ -1,0 +1,56 @@
+"""Source packages of the archives that this system installs from: by apt-get with lists of its own, which most machines lack for
+sources, so that nothing of the system's is changed. apt-get holds them to the archive's signature. Standard library only."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from . import packages, proc
+
+TARGETS = ["apt-get", "indextargets", "--format", "$(SITE) $(RELEASE) $(COMPONENT)", "Created-By: Packages"]
+
+
+def lists(targets: str, codename: str) -> str:
+    """From what apt-get says of its archives, those of the system itself: another's packages may have no sources."""
+    found = [line.split() for line in targets.splitlines()]
+    return "".join(f"deb-src {' '.join(one)}\n" for one in sorted(found) if len(one) == 3 and codename and one[1].split("-")[0] == codename)
+
+
+def download(wanted: str, folder: Path) -> tuple[Path | None, str]:
+    """The archive NAME_VERSION.orig.tar.* of NAME or NAME=VERSION, in that folder; or None, and what apt-get said."""
+    if not shutil.which("apt-get"):
+        return None, "there is no apt-get"
+    for name in ("lists/partial", "cache/archives/partial"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    targets = proc.run(TARGETS)
+    (folder / "sources.list").write_text(lists(targets.out, packages.read_os_release().get("VERSION_CODENAME", "")))
+    apt = ["apt-get", "-q", "-o", f"Dir::Etc::SourceList={folder}/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null",
+           "-o", f"Dir::State::Lists={folder}/lists", "-o", f"Dir::Cache={folder}/cache", "-o", "APT::Sandbox::User=root",
+           "-o", "Acquire::Retries=5"]
+    proc.run([*apt, "update"], cwd=folder)  # one of several archives may not answer
+    done = proc.run([*apt, "source", "--download-only", wanted], cwd=folder, merge=True)
+    archives = sorted(folder.glob(f"{wanted.split('=')[0]}_*.orig.tar.*"))
+    archives = [one for one in archives if one.suffix != ".asc"]
+    return (archives[0], "") if done.ok and archives else (None, done.out)
+
+
+def unpack(archive: Path, folder: Path, parts: tuple[str, ...] = ()) -> None:
+    """What its authors released, without Debian's changes: all of it, or these parts (globs)."""
+    folder.mkdir(parents=True)
+    subprocess.run(["tar", "-xf", archive, "-C", folder, "--strip-components=1", "--wildcards", *parts], check=True)
+
+
+def fetch(package: packages.Package) -> str:
+    """Into its folder, whole or not at all; where it cannot be had, why."""
+    package.folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".tmp-", dir=package.folder.parent) as name:
+        made = Path(name) / "made"
+        archive, said = download(f"{package.name}={package.version}", Path(name))
+        if archive is None:
+            return said
+        unpack(archive, made)
+        package.place(made)
+    return ""
