@@ -228,15 +228,19 @@ class Peers(unittest.TestCase):
         said = "A://one stable main\nA://one stable-updates main\nB://two cloud-stable main\nB://two stable\n"
         with tempfile.TemporaryDirectory() as name, mock.patch.object(packages, "SOURCES", Path(name) / "sources"):
             one, asked = packages.Package("tool", "a test", files=("src/x.c",), version="2.0-1", source=True), []
-            has = ["tool=2.0-1"]
+            has, really = ["tool=2.0-1"], proc.run
 
             def apt(command: list, cwd: Path | None = None, **_: object) -> proc.Done:
+                if command[0] == "tar":
+                    return really(command, cwd=cwd, **_)
                 asked.append((command[-2:], "indextargets" in command or (cwd / "sources.list").read_text()))
                 if command[-1] in has:
                     (Path(name) / "whole/tool-2/src").mkdir(parents=True, exist_ok=True)
                     (Path(name) / "whole/tool-2/src/x.c").write_text("int x;")
                     subprocess.run(["tar", "-cf", cwd / "tool_2.0.orig.tar.xz", "-C", Path(name) / "whole", "tool-2"], check=True)
                     (cwd / "tool_2.0.orig.tar.xz.asc").write_text("a signature")
+                if "torn" in command[-1]:
+                    (cwd / "tool_2.0.orig.tar.xz").write_text("half of an archive")
                 return proc.Done([], int("=" in command[-1] and command[-1] not in has), said, "", 0.0)
 
             with mock.patch.object(proc, "run", side_effect=apt), mock.patch("shutil.which", return_value="/usr/bin/apt-get"), \
@@ -248,6 +252,10 @@ class Peers(unittest.TestCase):
                 with mock.patch.object(setup, "warn") as warn:
                     setup.fetch(dataclasses.replace(one, version="2.1-1"))
                 self.assertIn("tool=2.1-1 could not be had", warn.call_args.args[0])
+                has.append("tool=torn")
+                with mock.patch.object(setup, "warn") as warn:
+                    setup.fetch(dataclasses.replace(one, version="torn"))
+                self.assertIn("tool=torn could not be had", warn.call_args.args[0])
                 self.assertTrue(one.present(), "what was there is not lost")
                 has.append("tool=3.0-1")
                 with self.assertRaisesRegex(Fault, "another shape"):

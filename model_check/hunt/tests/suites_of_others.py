@@ -105,9 +105,8 @@ MENDS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
 
 def fetched(suite: Suite, folder: Path) -> Path | None:
     archive, _ = source_packages.download(suite.package, folder)
-    if archive is None:
+    if archive is None or source_packages.unpack(archive, folder / suite.package, suite.parts):
         return None
-    source_packages.unpack(archive, folder / suite.package, suite.parts)
     return folder / suite.package
 
 

@@ -4,7 +4,6 @@ sources, so that nothing of the system's is changed. apt-get holds them to the a
 from __future__ import annotations
 
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
@@ -37,10 +36,11 @@ def download(wanted: str, folder: Path) -> tuple[Path | None, str]:
     return (archives[0], "") if done.ok and archives else (None, done.out)
 
 
-def unpack(archive: Path, folder: Path, parts: tuple[str, ...] = ()) -> None:
-    """What its authors released, without Debian's changes: all of it, or these parts (globs)."""
+def unpack(archive: Path, folder: Path, parts: tuple[str, ...] = ()) -> str:
+    """What its authors released, without Debian's changes: all of it, or these parts (globs). Where that fails, what was said."""
     folder.mkdir(parents=True)
-    subprocess.run(["tar", "-xf", archive, "-C", folder, "--strip-components=1", "--wildcards", *parts], check=True)
+    done = proc.run(["tar", "-xf", archive, "-C", folder, "--strip-components=1", "--wildcards", *parts], merge=True)
+    return "" if done.ok else f"tar {done.how()}: {done.out}"
 
 
 def fetch(package: packages.Package) -> str:
@@ -49,8 +49,7 @@ def fetch(package: packages.Package) -> str:
     with tempfile.TemporaryDirectory(prefix=".tmp-", dir=package.folder.parent) as name:
         made = Path(name) / "made"
         archive, said = download(f"{package.name}={package.version}", Path(name))
-        if archive is None:
-            return said
-        unpack(archive, made)
-        package.place(made)
-    return ""
+        said = unpack(archive, made) if archive else said or "apt-get said nothing"
+        if not said:
+            package.place(made)
+    return said
