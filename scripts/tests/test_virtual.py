@@ -15,12 +15,15 @@ import json, sys, time
 if sys.argv[1:] == ["--list"]:
     print("hive post task\\nhive spin task\\nfork_join fib fork"); sys.exit(0)
 if sys.argv[1:] == ["--tunables"]:
-    print("hive naps 16 0 1000\\nhive search_ns 50000 1 4294967296\\nhive global_batch 16 1 64\\nhive looks_before_sleep 1 0 1000"); sys.exit(0)
+    print("hive naps 16 0 1000\\nhive search_ns 50000 1 4294967296\\nhive global_batch 16 1 64\\nhive looks_before_sleep 1 0 1000"
+          "\\nhive long_deque_probes 8 1 1000\\nhive pinned 0 0 1"); sys.exit(0)
 subject, scenario, workers = sys.argv[1], sys.argv[2], int(sys.argv[3])
 words = sys.argv[4:]
 assert words[:2][0] == "--profile" and open(words[1]).read() == "transfer = 80\\nbasic_block = 0.25\\n"
 if "transfer=-1" in words:
     print("apiary_virtual: --price: transfer=-1 lies outside", file=sys.stderr); sys.exit(2)
+if "pinned=1" in words:
+    print("apiary_virtual: too few processors\\n  remedy: more", file=sys.stderr); sys.exit(2)
 if scenario == "spin":
     time.sleep(60 if workers == 2 else 0)
 if scenario == "fib" and workers == 8:
@@ -161,7 +164,10 @@ class Virtual(TreeCase):
         told = {row[1]: row[2:] for row in json.loads(done.stdout)["ablation"]}
         self.assertEqual(told["naps=0"], ["nap", "1 of 2 (+50%: post 4)", "0 of 2", "it gains"])
         self.assertEqual(told["search_ns=4294967296"][3], "its cause is preemption, which the model has not")
-        self.assertEqual(told["looks_before_sleep=0"][1:], ["0 of 2", "0 of 2", "nothing here; it was made for ping_pong, spawn_many_local, too"])
+        self.assertEqual(told["looks_before_sleep=0"][3], told["search_ns=4294967296"][3])
+        self.assertEqual(told["long_deque_probes=1"][1:], ["0 of 2", "0 of 2", "nothing here; it was made for fib, skynet, too"])
+        self.assertEqual(told["pinned=1"][1:3], ["0 of 0", "0 of 0"])
+        self.assertIn("hive with pinned=1 is refused in 6 runs, e.g. apiary_virtual: too few processors\n", done.stderr)
         self.assertEqual(told["global_batch=32"][1:3], ["0 of 2", "2 of 2 (-50%: post 1)"])
         self.assertEqual(told["global_batch=8"][1:3], ["0 of 2", "0 of 2"])
         rows = (self.root / "a.csv").read_text().splitlines()
@@ -175,12 +181,12 @@ class Virtual(TreeCase):
         self.assertIn("no numbers of their own", done.stderr)
 
     def test_a_rule_whose_own_scenario_shows_nothing_can_go(self) -> None:
-        text = PROGRAM.format(python=sys.executable).replace("hive post task", "hive ping_pong task\\nhive spawn_many_local task")
+        text = PROGRAM.format(python=sys.executable).replace("hive post task", "hive fib task\\nhive skynet task")
         fakes.script(self.root / "build" / "release" / "bin" / "apiary_virtual", text)
-        done = apiary(self.root, "virtual", "hive", "--no-build", "--processors", "4", "--ablate", "--rule", "looks_before_sleep",
-                      "--scenario", "ping_pong", "--scenario", "spawn_many_local", "--json", "-")
+        done = apiary(self.root, "virtual", "hive", "--no-build", "--processors", "4", "--ablate", "--rule", "long_deque_probes",
+                      "--scenario", "fib", "--scenario", "skynet", "--json", "-")
         told = {row[1]: row[5] for row in json.loads(done.stdout)["ablation"]}
-        self.assertEqual(told, {"looks_before_sleep=0": "nothing anywhere: it can go"})
+        self.assertEqual(told, {"long_deque_probes=1": "nothing anywhere: it can go"})
 
     def test_members_are_named_by_the_lines_that_touch_them(self) -> None:
         source = self.root / "impl" / "apiary" / "queues" / "deque.hpp"

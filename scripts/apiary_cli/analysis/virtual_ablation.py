@@ -9,8 +9,8 @@ from ..race.rules import RULES, Rule
 
 LEAST = 0.03  # the runs of one kind must lie so far from all of the other
 WORKERS = [1, 2, 4, 16, 64]
-# Rules whose cause is a thread that loses its processor: on the virtual machine each keeps its own.
-PREEMPTION = frozenset(("lets_poster_go_on", "sleeps_after_long_yield", "yield_pays_ns", "search_ns", "io_slice_ns"))
+# Rules whose cause is a thread that loses its processor, or yields it: on the virtual machine each keeps its own.
+PREEMPTION = frozenset(("looks_before_sleep", "lets_poster_go_on", "sleeps_after_long_yield", "yield_pays_ns", "search_ns", "io_slice_ns"))
 COLUMNS = ["subject", "setting", "rule", "scenario", "workers", "on_ns", "on_least_ns", "on_most_ns", "off_ns", "off_least_ns",
            "off_most_ns", "verdict"]
 GAIN, COST, SAME = "slower without", "faster without", "the same"

@@ -36,12 +36,15 @@ def run(binary: Path, wanted: list[tuple[str, str]], workers: list[int], prices:
              for key in points for tuned in [[], *([one.word] for one in every if one.subject == key[0])]
              for price in [[], *([one] for one in alike)]]
     runs: dict[tuple[str, tuple[str, str, int]], dict[str, float]] = defaultdict(dict)
-    wrong = []
+    wrong, refused = [], defaultdict(list)
     for done in counted("ablation", proc.run_many(specs, os.cpu_count() or 1), len(specs)):
         if done.ok:
             runs[done.tag[:2]][done.tag[2]] = json.loads(done.out)["ns"]
+            continue
+        name, key, _ = done.tag
+        if name and done.rc == USAGE:  # this scheduler cannot be so here
+            refused[key[0], name].append(done.err.strip().splitlines()[:1])
         else:
-            name, key, _ = done.tag
             wrong.append(f"{' '.join(map(str, key))} {name}: {'did not end' if done.timed_out else done.err.strip() or done.how()}")
     found = {tag: [by[price] for price in ("", *alike)] for tag, by in runs.items() if len(by) == 1 + len(alike)}
     told = virtual_ablation.rows(found, every)
@@ -49,6 +52,8 @@ def run(binary: Path, wanted: list[tuple[str, str]], workers: list[int], prices:
     heading(f"ablation with {', '.join(map(str, workers))} workers: time for each operation, otherwise than it ships")
     say(table(virtual_ablation.HEAD, summary))
     say("each point ran with blocks at three prices, 1 % apart; a difference counts where all three lie 3 % beyond all three as it ships")
+    for (subject, name), said in refused.items():
+        say(f"{subject} with {name} is refused in {len(said)} runs, e.g. {''.join(said[0])}")
     if out:
         repo.write_csv(Path(out), virtual_ablation.COLUMNS, told)
     return summary, wrong
