@@ -46,6 +46,7 @@ struct service : timer_thread<real_sync, epoll_driver, manual_clock<>> {
             if (drops) (void)what.drop();
             throw std::bad_alloc();
         }
+        ++messages;
         timer_thread::there(t, what);
     }
     void step() {
@@ -54,6 +55,7 @@ struct service : timer_thread<real_sync, epoll_driver, manual_clock<>> {
         driver().poll();
     }
     bool no_memory = false, drops = false;
+    int messages = 0;
     std::function<void()> meanwhile;
 };
 using stream = byte_stream<service>;
@@ -406,6 +408,22 @@ TEST_F(byte_streams, end_what_waits_when_they_are_closed_and_close_the_descripto
     reads({home}, s, some, read_again);
     EXPECT_TRUE(read_again.closed(0));
     ::close(heir);
+}
+
+TEST_F(byte_streams, send_one_message_however_often_they_are_closed_before_it_arrives) {
+    const int fd = e.fd[0];
+    {
+        stream s(w, fd);
+        reads({home}, s, some, read);
+        w.step();
+        w.messages = 0;
+        s.close();
+        s.close();
+    }
+    EXPECT_EQ(w.messages, 1);
+    w.step();
+    EXPECT_FALSE(is_open(fd));
+    EXPECT_TRUE(read.closed(0));
 }
 
 TEST_F(byte_streams, close_a_descriptor_that_is_not_watched_yet) {

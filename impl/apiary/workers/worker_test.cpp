@@ -433,6 +433,21 @@ TEST(spinning_worker, lets_others_have_the_processor_and_sleeps_where_they_want_
     told_sync::on_yield = nullptr;
 }
 
+TEST(spinning_worker, yields_for_a_second_look_before_it_spins_and_no_more_while_it_does) {
+    stepped s(1, {.looks_before_sleep = 1, .sleeps_after_one = false, .naps = 0, .idle_cpu = 1, .spin_ns = 100'000});
+    int looks = 0, yields = 0;
+    told_sync::on_yield = [&] { ++yields; };
+    s[0].driver().on_poll = [&] {
+        s.clock().advance(10'000);
+        if (++looks == 8) s.stop(stop_mode::drain);
+    };
+    s[0].run();
+    told_sync::on_yield = nullptr;
+    EXPECT_EQ(looks, 8);
+    EXPECT_EQ(yields, 1);
+    EXPECT_EQ(s[0].driver().waits, 0);
+}
+
 TEST(spinning_worker, does_not_spin_on_a_contended_processor) {
     spinning s(1, 1);
     told_sync::on_yield = [&] { s.clock().advance(100'001); };
