@@ -213,6 +213,18 @@ TEST(timer_wheel, gives_back_a_timer_for_never_only_when_it_is_asked_for_any) {
     EXPECT_FALSE(w.move({}, 1));
 }
 
+TEST(timer_wheel, the_place_of_a_timer_that_is_gone_is_the_next_one_s) {
+    wheel w;
+    node n{second, 0};
+    const timer_handle first = w.add(&n);
+    EXPECT_EQ(w.cancel(first), &n);
+    const timer_handle second_one = w.add(&n);
+    EXPECT_EQ(second_one.slot, first.slot);
+    EXPECT_NE(second_one.generation, first.generation);
+    EXPECT_EQ(w.pop(), &n);
+    EXPECT_EQ(w.add(&n).slot, first.slot);
+}
+
 TEST(timer_wheel, a_timer_that_is_moved_comes_out_at_its_last_deadline_with_that_deadline) {
     wheel w;
     node n{10 * second, 0}, other{5 * second, 1};

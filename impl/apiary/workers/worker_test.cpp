@@ -406,6 +406,51 @@ TEST(spinning_worker, sleeps_when_the_account_is_empty_and_searches_until_then) 
     EXPECT_EQ(looks, 10) << "once in a spell";
 }
 
+TEST(spinning_worker, is_relied_on_from_its_first_look_on) {
+    spinning s(2, 1);
+    (void)s.idle().announce_sleep(1, false);
+    bool woken = false;
+    s[1].driver().on_wake = [&] { woken = true; };
+    s.clock().advance(1'000'000);  // the last search was long ago
+    s[0].driver().on_poll = [&] {
+        s.post([] {});
+        s[0].driver().on_poll = nullptr;
+    };
+    EXPECT_TRUE(s.spin(0));
+    EXPECT_FALSE(woken);
+    s[1].driver().on_wake = nullptr;
+}
+
+TEST(spinning_worker, gives_its_loan_back_before_it_runs_what_it_found) {
+    spinning s(1, 1);
+    bool lent = true;
+    s[0].driver().on_poll = [&] {
+        s.clock().advance(10'000);
+        s.post([&] { lent = s.crew.account().lend(s.clock().now_ns(), 1).most_ns == 0; });
+        s[0].driver().on_poll = nullptr;
+    };
+    EXPECT_TRUE(s.spin(0));
+    EXPECT_FALSE(lent);
+}
+
+// An idle spell goes on in the sleep, whose end the worker does not see: what it has saved pays for less than such a spell.
+TEST(spinning_worker, learns_from_its_sleeps_that_posts_are_rare) {
+    spinning s(1, 0.001, 10'000'000);
+    int looks = 0;
+    s[0].driver().on_poll = [&] { ++looks, s.clock().advance(1'000); };
+    s[0].driver().on_wait = [&] {
+        s.clock().advance(10'000'000);
+        s.post([] {});
+    };
+    for (int spell = 0; spell != 32; ++spell) {
+        if (spell == 16) looks = 0;
+        EXPECT_FALSE(s.spin(0));
+        s[0].sleep_once();
+        EXPECT_TRUE(s[0].turn_once());
+    }
+    EXPECT_EQ(looks, 16) << "those of the turns that found the posts";
+}
+
 TEST(spinning_worker, ends_its_spin_at_a_stop) {
     spinning s(2, 1);
     int looks = 0;

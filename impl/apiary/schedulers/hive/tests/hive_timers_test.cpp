@@ -449,6 +449,17 @@ TEST_F(handed_over_timers, one_that_was_made_due_at_time_0_is_not_put_off_any_mo
     EXPECT_EQ(h.clock().now_ns(), 0);
 }
 
+TEST_F(handed_over_timers, one_that_was_made_due_at_time_0_runs_then_on_its_own_worker) {
+    ASSERT_TRUE(h.post_to(0, doing("arm", [this] {
+                              arm(0, 500);
+                              EXPECT_EQ(rearm(0, 0), rearm_result::rearmed);
+                              EXPECT_EQ(rearm(0, 5), rearm_result::over);
+                          })));
+    run(0);
+    EXPECT_EQ(log, (std::vector<std::string>{"arm", "timer"}));
+    EXPECT_EQ(h.clock().now_ns(), 0);
+}
+
 // Until the main worker has filed it the timer has no keeper, though its former one runs again.
 TEST_F(handed_over_timers, the_next_life_of_their_worker_may_cancel_them_on_their_way) {
     ASSERT_TRUE(h.post_to(1, doing("hand over", [this] {
