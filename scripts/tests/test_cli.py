@@ -14,7 +14,7 @@ from pathlib import Path
 from unittest import mock
 
 from apiary_cli import main
-from apiary_cli.base import repo, source_names
+from apiary_cli.base import argument_kinds, repo, source_names
 from apiary_cli.base.errors import unknown
 from apiary_cli.race import folder
 from apiary_cli.verbs import clean
@@ -138,6 +138,11 @@ class UnknownNames(TreeCase):
                         with self.assertRaises(argparse.ArgumentTypeError):
                             action.type(text)
         self.assertGreater(numbers, 30)
+
+    def test_a_call_is_shown_without_where_it_writes_json(self) -> None:
+        for words, shown in ((["race", "--json", "/here/x.json", "--plan", "a b"], "scripts/apiary race --plan 'a b'"),
+                             (["race", "--json=-", "hive"], "scripts/apiary race hive"), (["race", "--json", "-"], "scripts/apiary race")):
+            self.assertEqual(argument_kinds.spelled(words), shown)
 
     def test_a_number_that_makes_no_sense_is_named(self) -> None:
         for verb, option, text in (("race", "--limit", "nan"), ("race", "--repeats", "-1"), ("race", "--timeout", "0"),

@@ -433,7 +433,7 @@ TEST(spinning_worker, gives_its_loan_back_before_it_runs_what_it_found) {
     EXPECT_FALSE(lent);
 }
 
-// An idle spell goes on in the sleep, whose end the worker does not see: what it has saved pays for less than such a spell.
+// An idle spell goes on in the sleep: what is saved in a spell pays for far less than a spin that would reach its end.
 TEST(spinning_worker, learns_from_its_sleeps_that_posts_are_rare) {
     spinning s(1, 0.001, 10'000'000);
     int looks = 0;

@@ -20,7 +20,13 @@ SPAN = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)([smh])", re.ASCII)
 
 def command() -> str:
     """This call of scripts/apiary, to paste into a shell."""
-    return shlex.join(["scripts/apiary", *sys.argv[1:]])
+    return spelled(sys.argv[1:])
+
+
+def spelled(words: list[str]) -> str:
+    """A call as pages show it: where it writes JSON is this machine's own, and repeats nothing."""
+    kept = [word for before, word in zip(["", *words], words) if "--json" not in (before, word) and not word.startswith("--json=")]
+    return shlex.join(["scripts/apiary", *kept])
 
 
 def repeatable(parser: argparse.ArgumentParser, option: str, metavar: str | None, help: str) -> None:

@@ -7,7 +7,6 @@ import dataclasses
 import os
 import random
 import re
-import shlex
 import statistics
 import sys
 import tempfile
@@ -389,7 +388,7 @@ def resume(args: argparse.Namespace) -> int:
     done = sum(state["rounds_done"].values())
     heading(f"race {where.name.removesuffix(folder.UNFINISHED)} goes on after {done} rounds: plan {plan.name}")
     deadline = time.monotonic() + max(0.0, plan.limit - state["spent_s"]) if plan.limit else None
-    command = shlex.join(["scripts/apiary", "race", *state["words"]])
+    command = argument_kinds.spelled(["race", *state["words"]])
     outcome = perform(plan, found, told, state["problems"], deadline, command, resumed=(where, state))
     return close(outcome, started, told.save_baseline)
 
