@@ -203,14 +203,21 @@ class Gate(unittest.TestCase):
             contextlib.redirect_stdout(io.StringIO()),
         ):
             part = nightly.build_part(False)
-            fetched = mock.Mock(side_effect=lambda **words: asked.append(("fetched", words.get("peers"))))
-            with mock.patch.object(nightly.setup, "ensure", fetched), mock.patch.object(nightly, "night") as parts:
+            def fetched(**words: object) -> None:
+                asked.append(("fetched", tuple(words.get("peers") or ())))
+                if words.get("peers") == nightly.packages.OUTSIDE:
+                    raise Fault("no such package here")  # which ends no night
+
+            with mock.patch.object(nightly.setup, "ensure", fetched), mock.patch.object(nightly, "night") as parts, \
+                    mock.patch.object(nightly, "warn") as warn:
                 asked.clear()
                 store = self.enterContext(tempfile.TemporaryDirectory(prefix="apiary-nightly-"))
                 ends = nightly.run(self.asked("--build", "--store", store))
                 with nightly.Store(Path(store)).alone(), self.assertRaisesRegex(Fault, "another night works"):
                     nightly.run(self.asked("--build", "--store", store))
-        self.assertEqual(asked[:2], [("fetched", None), ("fetched", (*nightly.hazards.PEERS, *nightly.packages.OUTSIDE))], "what comes later would lack in what is built")
+        first = [("fetched", tuple(peers)) for peers in ((), nightly.hazards.PEERS, nightly.packages.OUTSIDE)]
+        self.assertEqual(asked[:3], first, "what comes later would lack in what is built")
+        self.assertIn("no such package here", warn.call_args.args[0])
         self.assertEqual((ends, parts.called), (1, False), "beforehand, the same builds and no part of a night")
         self.assertLessEqual({("ci-night", "night"), ("tsan", "night"), ("asan-ubsan", "night"), ("release", "planted"), ("model", "hunted")}, set(asked))
         self.assertEqual([(case.name, case.message) for case in part.cases if case.status == FAILED], [("the fuzzer", "apiary: no index")])

@@ -245,23 +245,23 @@ class Peers(unittest.TestCase):
 
             with mock.patch.object(proc, "run", side_effect=apt), mock.patch("shutil.which", return_value="/usr/bin/apt-get"), \
                     mock.patch.object(packages, "read_os_release", return_value={"VERSION_CODENAME": "stable"}), mock.patch.object(setup, "say"):
-                setup.fetch(one)
+                setup.fetch([one])
                 self.assertTrue(one.present())
                 self.assertEqual((one.folder / "src/x.c").read_text(), "int x;")
                 self.assertEqual(asked[-1], (["--download-only", "tool=2.0-1"], "deb-src A://one stable main\ndeb-src A://one stable-updates main\n"))
                 with mock.patch.object(setup, "warn") as warn:
-                    setup.fetch(dataclasses.replace(one, version="2.1-1"))
+                    setup.fetch([dataclasses.replace(one, version="2.1-1")])
                 self.assertIn("tool=2.1-1 could not be had", warn.call_args.args[0])
                 has.append("tool=torn")
                 with mock.patch.object(setup, "warn") as warn:
-                    setup.fetch(dataclasses.replace(one, version="torn"))
+                    setup.fetch([dataclasses.replace(one, version="torn")])
                 self.assertIn("tool=torn could not be had", warn.call_args.args[0])
                 self.assertTrue(one.present(), "what was there is not lost")
                 has.append("tool=3.0-1")
                 with self.assertRaisesRegex(Fault, "another shape"):
-                    setup.fetch(dataclasses.replace(one, version="3.0-1", files=("src/y.c",)))
+                    setup.fetch([dataclasses.replace(one, version="3.0-1", files=("src/y.c",))])
             with mock.patch("shutil.which", return_value=None), mock.patch.multiple(setup, warn=mock.DEFAULT, say=mock.DEFAULT) as both:
-                setup.fetch(dataclasses.replace(one, version="2.1-1"))
+                setup.fetch([dataclasses.replace(one, version="2.1-1")])
                 self.assertIn("no apt-get", both["warn"].call_args.args[0])
             self.assertEqual([path.name for path in packages.SOURCES.iterdir()], ["tool"])
 

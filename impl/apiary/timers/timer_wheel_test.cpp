@@ -218,9 +218,9 @@ TEST(timer_wheel, the_place_of_a_timer_that_is_gone_is_the_next_one_s) {
     node n{second, 0};
     const timer_handle first = w.add(&n);
     EXPECT_EQ(w.cancel(first), &n);
-    const timer_handle second_one = w.add(&n);
-    EXPECT_EQ(second_one.slot, first.slot);
-    EXPECT_NE(second_one.generation, first.generation);
+    const timer_handle again = w.add(&n);
+    EXPECT_EQ(again.slot, first.slot);
+    EXPECT_NE(again.generation, first.generation);
     EXPECT_EQ(w.pop(), &n);
     EXPECT_EQ(w.add(&n).slot, first.slot);
 }

@@ -1009,7 +1009,6 @@ void names_itself_in_a_child() {
     });
 }
 
-// The main thread ends before the others, of which the last ends the process.
 // What a thread did before its end is seen after a membarrier: the end of a thread is a full barrier.
 void a_membarrier_comes_after_an_end() {
     static std::atomic<int> stored{0}, announced{0};
@@ -1029,6 +1028,7 @@ void a_membarrier_comes_after_an_end() {
     });
 }
 
+// The main thread ends before the others, of which the last ends the process.
 void main_ends_first() {
     static std::atomic<int> left{3};
     for (int i = 0; i < 3; ++i)

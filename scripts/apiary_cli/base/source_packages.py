@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Iterable
 
 from . import packages, proc
 
@@ -19,17 +20,21 @@ def lists(targets: str, codename: str) -> str:
 
 
 def download(wanted: str, folder: Path) -> tuple[Path | None, str]:
-    """The archive NAME_VERSION.orig.tar.* of NAME or NAME=VERSION, in that folder; or None, and what apt-get said."""
+    """The archive NAME_VERSION.orig.tar.* of NAME or NAME=VERSION, in that folder; or None, and what apt-get said. Further ones
+    in the same folder go by the lists that the first has fetched."""
     if not shutil.which("apt-get"):
         return None, "there is no apt-get"
-    for name in ("lists/partial", "cache/archives/partial"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    targets = proc.run(TARGETS)
-    (folder / "sources.list").write_text(lists(targets.out, packages.read_os_release().get("VERSION_CODENAME", "")))
+    first = not (folder / "sources.list").exists()
+    if first:
+        for name in ("lists/partial", "cache/archives/partial"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        known = lists(proc.run(TARGETS).out, packages.read_os_release().get("VERSION_CODENAME", ""))
+        (folder / "sources.list").write_text(known)
     apt = ["apt-get", "-q", "-o", f"Dir::Etc::SourceList={folder}/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null",
            "-o", f"Dir::State::Lists={folder}/lists", "-o", f"Dir::Cache={folder}/cache", "-o", "APT::Sandbox::User=root",
            "-o", "Acquire::Retries=5"]
-    proc.run([*apt, "update"], cwd=folder)  # one of several archives may not answer
+    if first:
+        proc.run([*apt, "update"], cwd=folder)  # one of several archives may not answer
     done = proc.run([*apt, "source", "--download-only", wanted], cwd=folder, merge=True)
     archives = sorted(folder.glob(f"{wanted.split('=')[0]}_*.orig.tar.*"))
     archives = [one for one in archives if one.suffix != ".asc"]
@@ -43,13 +48,14 @@ def unpack(archive: Path, folder: Path, parts: tuple[str, ...] = ()) -> str:
     return "" if done.ok else f"tar {done.how()}: {done.out}"
 
 
-def fetch(package: packages.Package) -> str:
-    """Into its folder, whole or not at all; where it cannot be had, why."""
-    package.folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".tmp-", dir=package.folder.parent) as name:
-        made = Path(name) / "made"
-        archive, said = download(f"{package.name}={package.version}", Path(name))
-        said = unpack(archive, made) if archive else said or "apt-get said nothing"
-        if not said:
-            package.place(made)
-    return said
+def fetch(wanted: Iterable[packages.Package]) -> Iterable[tuple[packages.Package, str]]:
+    """Each into its folder, whole or not at all; where it cannot be had, with the reason."""
+    packages.SOURCES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".tmp-", dir=packages.SOURCES) as name:
+        for package in wanted:
+            made = Path(name) / "made" / package.name
+            archive, said = download(f"{package.name}={package.version}", Path(name))
+            said = unpack(archive, made) if archive else said or "apt-get said nothing"
+            if not said:
+                package.place(made)
+            yield package, said

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Callable, Iterator
 
 from ..base import argument_kinds, building, json_result, packages, proc, repo, sources
-from ..base.errors import HARNESS, INCORRECT, INVALID_BATCH, Stopped
-from ..base.say import duration, heading, say, table
+from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, Stopped
+from ..base.say import duration, heading, say, table, warn
 from ..night import memory as memories
 from ..night.store import Store
 from ..verify import catalogue, checks, enduring, exact, stressing
@@ -399,7 +399,11 @@ def run(args: argparse.Namespace) -> int:
 def fetch() -> None:
     """Before the builds: what a later part fetched would be known to the preset that was built without it."""
     setup.ensure(quiet=True)
-    setup.ensure(quiet=True, peers=(*hazards.PEERS, *packages.OUTSIDE))
+    setup.ensure(quiet=True, peers=hazards.PEERS)
+    try:
+        setup.ensure(quiet=True, peers=packages.OUTSIDE)
+    except Fault as fault:  # a library of others that this system does not have: what needs it is left out by name
+        warn(f"{fault.seen}: {fault.cause}")
 
 
 def built() -> int:

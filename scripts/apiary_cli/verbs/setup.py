@@ -65,18 +65,22 @@ def fetch_peers(peers: Iterable[str] | None, dry_run: bool) -> bool:
         if not all(one.source for one in missing) and not libraries.has_pip():
             install(["python3-pip"], packages.read_os_release(), False, lambda: [])
         with repo.locked("fetched"):
-            for one in packages.missing(tuple(missing)):
-                fetch(one)
+            fetch(packages.missing(tuple(missing)))
     return bool(missing)
 
 
-def fetch(one: packages.Package) -> None:
+def fetch(missing: list[packages.Package]) -> None:
     """A source package is of one release of Debian's: elsewhere what needs it is left out, and says so."""
-    say(f"setup: fetching {one.name} {one.version} ({one.why}) {'as a source package' if one.source else 'from PyPI'}")
-    if not one.source:
-        libraries.unpack(one)
-    elif said := source_packages.fetch(one):
-        warn(f"the source package {one.name}={one.version} could not be had, and what needs it is left out: {tail(said, 300)}")
+    for one in missing:
+        if not one.source:
+            say(f"setup: fetching {one.name} {one.version} ({one.why}) from PyPI")
+            libraries.unpack(one)
+    sources = [one for one in missing if one.source]
+    if sources:
+        say(f"setup: fetching source packages: {', '.join(f'{one.name} {one.version} ({one.why})' for one in sources)}")
+    for one, said in source_packages.fetch(sources) if sources else ():
+        if said:
+            warn(f"the source package {one.name}={one.version} could not be had, and what needs it is left out: {tail(said, 300)}")
 
 
 def install_commands(names: list[str], euid: int, sudo: str | None) -> list[list[str]]:

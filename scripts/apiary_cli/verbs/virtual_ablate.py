@@ -43,7 +43,7 @@ def run(binary: Path, wanted: list[tuple[str, str]], workers: list[int], prices:
             continue
         name, key, _ = done.tag
         if name and done.rc == USAGE:  # this scheduler cannot be so here
-            refused[key[0], name].append(done.err.strip().splitlines()[:1])
+            refused[key[0], name].append(done.err.strip().split("\n")[0])
         else:
             wrong.append(f"{' '.join(map(str, key))} {name}: {'did not end' if done.timed_out else done.err.strip() or done.how()}")
     found = {tag: [by[price] for price in ("", *alike)] for tag, by in runs.items() if len(by) == 1 + len(alike)}
@@ -53,7 +53,7 @@ def run(binary: Path, wanted: list[tuple[str, str]], workers: list[int], prices:
     say(table(virtual_ablation.HEAD, summary))
     say("each point ran with blocks at three prices, 1 % apart; a difference counts where all three lie 3 % beyond all three as it ships")
     for (subject, name), said in refused.items():
-        say(f"{subject} with {name} is refused in {len(said)} runs, e.g. {''.join(said[0])}")
+        say(f"{subject} with {name} is refused in {len(said)} runs, e.g. {said[0]}")
     if out:
         repo.write_csv(Path(out), virtual_ablation.COLUMNS, told)
     return summary, wrong

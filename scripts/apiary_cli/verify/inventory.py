@@ -109,6 +109,9 @@ def function_name(header: str) -> str:
     return ""
 
 
+REAL = re.compile(r"(requires\s*\(?|if\s+constexpr\s*\()\s*!\s*[Ss]ync::checked")  # what no engine compiles: a block, or a statement
+
+
 def scopes(text: str) -> Iterable[tuple[int, int, str, bool]]:
     """Every block that is a function's, or real only: (from, to, name, whether it is real only)."""
     text = re.sub(r"=\s*\{\s*\}(?=\s*[,)])", lambda found: " " * len(found[0]), text)   # a default argument is no block
@@ -142,9 +145,6 @@ def blocks_of(source: str) -> tuple[str, list[tuple[int, int, str, bool]]]:
     """The blanked text of a header, and its blocks in order."""
     text = blanked(source)
     return text, sorted(scopes(text), key=lambda block: block[0])
-
-
-REAL = re.compile(r"(requires\s*\(?|if\s+constexpr\s*\()\s*!\s*[Ss]ync::checked")  # what no engine compiles: a block, or a statement
 
 
 def function_at(blocks: list[tuple[int, int, str, bool]], at: int) -> str:
