@@ -59,7 +59,7 @@ class BeforeAnythingBegins(Case):
         nightly.arguments(parser)
         with mock.patch.multiple(nightly, night=second, remember=second, publish=second), mock.patch.object(nightly.setup, "ensure", second):
             nightly.run(parser.parse_args(["--store", str(self.store.folder)]))
-        self.assertEqual(len(asked), 5)
+        self.assertEqual(len(asked), 6, "three installations, the parts, what is remembered, and the page")
         with self.store.alone():
             pass
 
