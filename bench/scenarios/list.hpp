@@ -78,9 +78,9 @@ inline constexpr std::array scenarios_of{
     entry_of<graph_again, Runtime>(),
     entry_of<wake_chain, Runtime>(),
     entry_of<idle_cpu, Runtime>(),
-    entry_of<echo, Runtime>(),
-    entry_of<fan_out, Runtime>(),
-    entry_of<echo_beside, Runtime>(),
+    entry_of<echo, typename targeted_of<Runtime>::type>(),
+    entry_of<fan_out, typename targeted_of<Runtime>::type>(),
+    entry_of<echo_beside, typename targeted_of<Runtime>::type>(),
 };
 
 // The whole main function of a subject.

@@ -3,8 +3,9 @@
 // and one per timeout, whose expires_after cancels and arms.
 //
 // Aiming at a worker, and a server: N threads, each with an io_context of its own, as Asio's server examples do. A
-// connection is a session of callbacks, as in its echo server. Compute tasks: a
-// second thread_pool. It has no batch call, and no way to wait inside a worker: fork-join by continuation.
+// connection is a session of callbacks, as in its echo server; tasks beside it go to the same contexts in turn.
+// Compute tasks: a second thread_pool. It has no batch call, and no way to wait inside a worker: fork-join by
+// continuation.
 #include <boost/asio/defer.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -18,10 +19,12 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,26 +43,60 @@ std::string boost_version() {
            std::to_string(BOOST_VERSION % 100);
 }
 
+using apiary::bench::requests;
+using apiary::bench::serving;
+
+// Threads for tasks that take long.
+class second_pool {
+public:
+    explicit second_pool(unsigned workers) : pool_(workers) {}
+    ~second_pool() { pool_.join(); }
+    second_pool(const second_pool&) = delete;
+    second_pool& operator=(const second_pool&) = delete;
+
+    template <class F>
+    void post(F&& task) {
+        net::post(pool_, std::forward<F>(task));
+    }
+
+private:
+    net::thread_pool pool_;
+};
+
 // One io_context and one thread per worker.
 class asio_contexts {
 public:
     static constexpr std::string_view name = "asio";
     static std::string version() { return boost_version(); }
+    static constexpr bool several = true;
+    class server;
 
     explicit asio_contexts(unsigned workers) {
         for (unsigned i = 0; i < workers; ++i) workers_.push_back(std::make_unique<lone_thread>());
     }
+    asio_contexts(unsigned workers, unsigned compute_workers) : asio_contexts(workers) {
+        compute_.emplace(compute_workers);
+    }
 
     template <class F>
     void post(F&& task) {
-        post_to_worker(0, std::forward<F>(task));
+        net::post(next(), std::forward<F>(task));
     }
 
     template <class F>
     void post_to_worker(unsigned worker, F&& task) {
-        net::post(context(worker), std::forward<F>(task));
+        net::post(workers_[worker]->context, std::forward<F>(task));
     }
-    net::io_context& context(unsigned worker) { return workers_[worker]->context; }
+
+    template <class F>
+    void post_compute(F&& task) {
+        compute_->post(std::forward<F>(task));
+    }
+
+    // In turn.
+    net::io_context& next() {
+        return workers_[next_.fetch_add(1, std::memory_order_relaxed) % workers_.size()]->context;
+    }
 
 private:
     struct lone_thread {
@@ -77,6 +114,8 @@ private:
     };
 
     std::vector<std::unique_ptr<lone_thread>> workers_;
+    std::atomic<unsigned> next_{0};
+    std::optional<second_pool> compute_;
 };
 
 // One io_context that N threads poll: they never sleep.
@@ -109,15 +148,13 @@ private:
     std::vector<std::thread> threads_;
 };
 
-using apiary::bench::requests;
-using apiary::bench::serving;
 using tcp = net::ip::tcp;
 using failure = boost::system::error_code;
 
 class echo_session : public std::enable_shared_from_this<echo_session> {
 public:
-    echo_session(tcp::socket client, const serving& what)
-        : client_(std::move(client)), what_(what), seen_(what.bytes) {}
+    echo_session(tcp::socket client, std::shared_ptr<const serving> what)
+        : client_(std::move(client)), what_(std::move(what)), seen_(what_->bytes) {}
 
     void read() {
         const auto room = seen_.room();
@@ -132,7 +169,7 @@ private:
         seen_.add(n);
         const auto whole = seen_.whole();
         if (whole.empty()) return read();
-        what_.answer(whole);
+        what_->answer(whole);
         net::async_write(client_, net::buffer(whole.data(), whole.size()),
                          [self = shared_from_this()](failure why, std::size_t put) {
                              if (why) return;
@@ -142,20 +179,20 @@ private:
     }
 
     tcp::socket client_;
-    const serving& what_;
+    std::shared_ptr<const serving> what_;
     requests seen_;
 };
 
 // Asks all backends of a request at once: so many writes and so many reads are under way.
 class front_session : public std::enable_shared_from_this<front_session> {
 public:
-    front_session(tcp::socket client, const serving& what)
-        : client_(std::move(client)), what_(what), seen_(what.bytes) {
-        for (const std::uint16_t port : what.backends) {
+    front_session(tcp::socket client, std::shared_ptr<const serving> what)
+        : client_(std::move(client)), what_(std::move(what)), seen_(what_->bytes) {
+        for (const std::uint16_t port : what_->backends) {
             backends_.emplace_back(client_.get_executor());
             backends_.back().assign(tcp::v4(), serving::connected(port));
         }
-        parts_.resize(what.ask, std::vector<std::byte>(what.bytes));
+        parts_.resize(what_->ask, std::vector<std::byte>(what_->bytes));
     }
 
     void read() {
@@ -172,21 +209,21 @@ private:
     void next() {
         if (seen_.whole().empty()) return read();
         request_ = seen_.whole().data();
-        left_ = 2 * what_.ask;
+        left_ = 2 * what_->ask;
         const auto one_less = [self = shared_from_this()](failure why, std::size_t) {
             if (why) self->failed_ = true;
             if (--self->left_ == 0 && !self->failed_) self->answer();
         };
-        for (std::uint64_t j = 0; j != what_.ask; ++j)
-            net::async_write(backends_[what_.backend(request_, j)], net::buffer(request_, what_.bytes), one_less);
-        for (std::uint64_t j = 0; j != what_.ask; ++j)
-            net::async_read(backends_[what_.backend(request_, j)], net::buffer(parts_[j]), one_less);
+        for (std::uint64_t j = 0; j != what_->ask; ++j)
+            net::async_write(backends_[what_->backend(request_, j)], net::buffer(request_, what_->bytes), one_less);
+        for (std::uint64_t j = 0; j != what_->ask; ++j)
+            net::async_read(backends_[what_->backend(request_, j)], net::buffer(parts_[j]), one_less);
     }
     void answer() {
         std::uint64_t sum = 0;
         for (const auto& part : parts_) sum += serving::part_of(part.data());
-        what_.finish(request_, sum);
-        net::async_write(client_, net::buffer(request_, what_.bytes),
+        what_->finish(request_, sum);
+        net::async_write(client_, net::buffer(request_, what_->bytes),
                          [self = shared_from_this()](failure why, std::size_t put) {
                              if (why) return;
                              self->seen_.drop(put);
@@ -195,7 +232,7 @@ private:
     }
 
     tcp::socket client_;
-    const serving& what_;
+    std::shared_ptr<const serving> what_;
     requests seen_;
     std::deque<tcp::socket> backends_;
     std::vector<std::vector<std::byte>> parts_;
@@ -204,36 +241,44 @@ private:
     bool failed_ = false;
 };
 
-class asio_server {
+// Each session and the acceptor hold what is to be done; the last of them ends it.
+class asio_contexts::server {
 public:
-    asio_server(unsigned workers, const serving& what) : what_(what), workers_(workers), contexts_(workers) {
-        acceptor_.emplace(contexts_.context(0));
-        acceptor_->assign(tcp::v4(), ::dup(what_.listening));
+    server(asio_contexts& on, const serving& what) : on_(on), acceptor_(on.next()) {
+        std::promise<void> ended;
+        ended_ = ended.get_future();
+        what_.reset(new serving(what), [ended = std::move(ended)](const serving* done) mutable {
+            delete done;
+            ended.set_value();
+        });
+        acceptor_.assign(tcp::v4(), ::dup(what.listening));
         accept();
     }
+    ~server() { ended_.wait(); }
+    server(const server&) = delete;
+    server& operator=(const server&) = delete;
 
 private:
     void accept() {
-        net::io_context& there = contexts_.context(next_++ % workers_);
-        acceptor_->async_accept(there, [this, &there](failure why, tcp::socket client) {
-            if (why) return acceptor_.reset();
+        net::io_context& there = on_.next();
+        acceptor_.async_accept(there, [this, &there](failure why, tcp::socket client) {
+            if (why) return what_.reset();
             client.set_option(tcp::no_delay(true));
-            net::post(there, [this, c = std::move(client)]() mutable { begin(std::move(c)); });
+            net::post(there, [c = std::move(client), what = what_]() mutable { begin(std::move(c), std::move(what)); });
             accept();
         });
     }
-    void begin(tcp::socket client) {
-        if (what_.backends.empty())
-            std::make_shared<echo_session>(std::move(client), what_)->read();
+    static void begin(tcp::socket client, std::shared_ptr<const serving> what) {
+        if (what->backends.empty())
+            std::make_shared<echo_session>(std::move(client), std::move(what))->read();
         else
-            std::make_shared<front_session>(std::move(client), what_)->read();
+            std::make_shared<front_session>(std::move(client), std::move(what))->read();
     }
 
-    const serving what_;
-    const unsigned workers_;
-    unsigned next_ = 0;
-    std::optional<tcp::acceptor> acceptor_;
-    asio_contexts contexts_;  // ends when nothing is under way
+    asio_contexts& on_;
+    std::future<void> ended_;
+    std::shared_ptr<const serving> what_;  // until accept fails
+    tcp::acceptor acceptor_;
 };
 
 class asio {
@@ -244,15 +289,11 @@ public:
     static constexpr bool several = true;
     using looks_always = asio_polling;  // latency_vs_load idle_cpu=100: poll in place of run
 
-    struct server : asio_server {
-        server(asio& a, const serving& what) : asio_server(a.workers_, what) {}
-    };
-
-    explicit asio(unsigned workers) : workers_(workers), pool_(workers) {}
+    explicit asio(unsigned workers) : pool_(workers) {}
     asio(unsigned workers, unsigned compute_workers) : asio(workers) { compute_.emplace(compute_workers); }
 
     ~asio() {
-        if (compute_) compute_->join();
+        compute_.reset();
         pool_.join();
     }
     asio(const asio&) = delete;
@@ -275,7 +316,7 @@ public:
 
     template <class F>
     void post_compute(F&& task) {
-        net::post(*compute_, std::forward<F>(task));
+        compute_->post(std::forward<F>(task));
     }
 
     using timeout = std::optional<net::steady_timer>;
@@ -298,9 +339,8 @@ public:
     }
 
 private:
-    const unsigned workers_;
     net::thread_pool pool_;
-    std::optional<net::thread_pool> compute_;
+    std::optional<second_pool> compute_;
 };
 
 }  // namespace

@@ -21,7 +21,7 @@
 //         void disarm(timeout&);                                                        // armed and has begun since
 //         template <class F> void post_to_worker(unsigned worker, F&& task);
 //         using host = …;                                  // real_host.hpp, where it is not that one
-//         using targeted = …;                              // instead: another adapter, which has post_to_worker
+//         using targeted = …;                              // instead: another adapter, with it and server
 //         adapter(unsigned workers, unsigned compute_workers);            // with
 //         template <class F> void post_compute(F&& task);                 // for long tasks
 //         template <class F> void call(F&& root);          // runs root on a worker and waits for it; with
@@ -203,7 +203,7 @@ void yield(R& runtime, std::uint64_t number, F&& task) {
         bench::hand_on(runtime, std::forward<F>(task));
 }
 
-// The adapter for scenarios that aim at a worker.
+// The adapter for scenarios that aim at a worker, and for servers.
 template <class R>
 struct targeted_of {
     using type = R;
