@@ -165,6 +165,21 @@ TEST(parallel_scan, makes_one_pass_where_nobody_helps) {
     }
 }
 
+// Of two blocks the first pass has one, which it does not divide for the worker that asks: it writes it at once.
+TEST(parallel_scan, makes_one_pass_over_two_blocks) {
+    fork_join_pool pool({.workers = 1});
+    const auto in = lines(2);
+    int turns = 0;
+    std::vector<line> out(in.size());
+    pool.run([&](context& w) {
+        EXPECT_TRUE(w.asked());
+        const auto combine = [&](const line& f, const line& g) { return ++turns, then(f, g); };
+        EXPECT_TRUE(scan<true>(w, in, out, line{}, combine, {.grain = 1}));
+    });
+    EXPECT_EQ(turns, 2);
+    EXPECT_EQ(out, expected<true>(in, line{}, then));
+}
+
 // Ended at any turn of combine, by an exception or a stop, each output has its last value or the one from before.
 template <bool inclusive>
 void leaves_each_output_old_or_new(bool in_place, bool throws) {
