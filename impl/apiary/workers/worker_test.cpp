@@ -313,6 +313,7 @@ TEST(helper, runs_all_that_its_sources_keep_before_it_sleeps) {
 TEST(helper, that_may_help_no_more_passes_its_search_on_before_it_blocks) {
     stepped s(2, {.looks_before_sleep = 0});
     latch l(s[0], 1);
+    (void)s.idle().announce_sleep(1, false);
     s[0].driver().on_wait = [&] {
         if (s[0].driver().waits == 1) {
             ASSERT_TRUE(s.idle().claim(0));
@@ -323,6 +324,7 @@ TEST(helper, that_may_help_no_more_passes_its_search_on_before_it_blocks) {
     };
     s[0].help_until(l, [&] { return s[0].driver().waits == 0; });
     EXPECT_EQ(s[0].driver().waits, 2);
+    EXPECT_TRUE(s.sleeps(1)) << "there is no work";
 }
 
 TEST(valid, takes_each_number_at_its_least) {
