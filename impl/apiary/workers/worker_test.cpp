@@ -497,6 +497,19 @@ TEST(spinning_worker, yields_for_a_second_look_before_it_spins_and_no_more_while
     EXPECT_EQ(s[0].driver().waits, 0);
 }
 
+// Each eighth yield is timed, and the others are long: the worker goes on to yield before each sleep.
+TEST(worker, judges_by_the_yields_that_it_times_alone) {
+    stepped s(1, {.looks_before_sleep = 1, .sleeps_after_one = false, .naps = 0});
+    int yields = 0;
+    told_sync::on_yield = [&] {
+        if (++yields % 8 != 0) s.clock().advance(200'000);
+        if (yields == 16) s.stop(stop_mode::drain);
+    };
+    s[0].run();
+    told_sync::on_yield = nullptr;
+    EXPECT_EQ(s[0].driver().waits, 15);
+}
+
 TEST(spinning_worker, does_not_spin_on_a_contended_processor) {
     spinning s(1, 1);
     told_sync::on_yield = [&] { s.clock().advance(100'001); };
