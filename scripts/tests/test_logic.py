@@ -82,6 +82,8 @@ class Rules(unittest.TestCase):
         self.assertFalse({".spent();", "();"} & set(both), both)
         frame = logic.candidates("impl/x.hpp", HEADER.replace("total_ * 2", "total_ * of(__builtin_frame_address(2))"))
         self.assertNotIn("one less", [m.rule for m in frame], "g++ wants a constant there")
+        compiled = logic.candidates("impl/x.hpp", HEADER.replace("total_ * 2;", "of<true>(3)[4];\n int* some[5];\n const bool all[6] = {};"))
+        self.assertEqual([m.code for m in compiled if m.rule in ("one more", "the other truth value")], ["0", "0 #2", "3", "4"])
         self.assertEqual(changes("turned round"),
                          [("total_ += n;", "total_ -= n;"), ("++calls_;", "--calls_;"), ("--n;", "++n;")])
 

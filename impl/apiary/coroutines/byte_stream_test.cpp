@@ -20,6 +20,7 @@
 #include <span>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <apiary/testing/plain_coroutine.hpp>
@@ -37,6 +38,7 @@ using apiary::real_sync;
 using apiary::resume_here;
 using apiary::timer_thread;
 using apiary::transfer;
+using apiary::watch_result;
 using namespace std::chrono_literals;
 
 struct service : timer_thread<real_sync, epoll_driver, manual_clock<>> {
@@ -54,8 +56,12 @@ struct service : timer_thread<real_sync, epoll_driver, manual_clock<>> {
         driver().wait(0);
         driver().poll();
     }
+    watch_result watch(apiary::event_source& s, apiary::interest what) {
+        return answer ? answer() : timer_thread::watch(s, what);
+    }
     bool no_memory = false, drops = false;
     int messages = 0;
+    std::function<watch_result()> answer;  // in place of the driver's
     std::function<void()> meanwhile;
 };
 using stream = byte_stream<service>;
@@ -361,6 +367,43 @@ TEST_F(byte_streams, say_that_the_peer_has_reset) {
     EXPECT_TRUE(written.closed(EPIPE)) << "and no signal";
     reads({home}, s, some, read_again);
     EXPECT_TRUE(read_again.done(0));
+}
+
+// The error of the socket can be had once.
+TEST_F(byte_streams, tell_a_reader_of_the_reset_also_where_a_writer_waits) {
+    ends peer(true);
+    stream s(w, peer.fd[0]);
+    reads({home}, s, some, read);
+    const bytes much(64 << 20);
+    writes({home}, s, much, written);
+    w.step();
+    ASSERT_EQ(read.ended + written.ended, 0);
+    peer.reset();
+    while (read.ended == 0 || written.ended == 0) w.step();
+    EXPECT_TRUE(read.closed(ECONNRESET));
+    EXPECT_TRUE(written.closed(EPIPE));
+}
+
+TEST_F(byte_streams, tell_both_sides_why_they_cannot_be_watched) {
+    const auto both_are_told = [&](std::function<watch_result()> answer, int error) {
+        ends peer;
+        result r, v, later;
+        {
+            stream s(w, peer.fd[0]);
+            reads({home}, s, some, r);
+            writes({home}, s, more, v);
+            w.answer = std::move(answer);
+            w.step();
+            w.answer = nullptr;
+            EXPECT_TRUE(r.closed(error) && v.closed(error)) << error;
+            reads({home}, s, some, later);
+            EXPECT_TRUE(later.closed(error)) << error;
+        }
+        EXPECT_FALSE(is_open(peer.fd[0]));
+    };
+    both_are_told([] { return watch_result::watched_before; }, EBUSY);
+    both_are_told([] { return watch_result::bad_descriptor; }, EPERM);
+    both_are_told([]() -> watch_result { throw std::bad_alloc(); }, ENOMEM);
 }
 
 TEST_F(byte_streams, refuse_what_is_no_socket) {

@@ -10,6 +10,7 @@
 #include <apiary/schedulers/global_queue/global_queue.hpp>
 #include <apiary/schedulers/hive/hive.hpp>
 #include <apiary/schedulers/task_graph/task_graph.hpp>
+#include <apiary/timers/timer_wheel.hpp>
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -111,6 +112,18 @@ TEST(no_memory, a_pool_that_has_memory_makes_its_array_large_enough_for_all_that
     largest_bytes = 0;
     EXPECT_EQ(pool.take(out, 1), nodes.size());
     EXPECT_LT(largest_bytes, 4 * nodes.size() * sizeof(numbered*));
+}
+
+// Its lists take more than 8 KiB.
+TEST(no_memory, a_wheel_of_few_timers_has_no_lists) {
+    struct timer {
+        std::int64_t deadline_ns;
+    };
+    apiary::timer_wheel<timer> wheel;
+    timer one{1};
+    largest_bytes = 0;
+    (void)wheel.add(&one);
+    EXPECT_LT(largest_bytes, 8192U);
 }
 
 // Each take empties the array, which is then filled from what is linked.

@@ -175,6 +175,7 @@ TEST(timer_wheel, wakes_its_owner_a_few_times_for_a_timer_that_is_far_away_and_g
         }
         EXPECT_EQ(now, n.deadline_ns);
         EXPECT_LE(wakes, 9);
+        EXPECT_EQ(wakes == 1, delay == 3) << "one that is not near lies in a list, which is told too early";
     }
 }
 
@@ -195,6 +196,18 @@ TEST(timer_wheel, keeps_few_timers_in_the_heap_whose_next_deadline_is_exact) {
     EXPECT_EQ(w.cancel(one_more), &nodes[256]);
     EXPECT_EQ(w.pop(), &nodes[257]);
     EXPECT_EQ(w.pop(), &nodes[255]);
+}
+
+TEST(timer_wheel, keeps_few_timers_in_the_heap_again_when_its_lists_are_empty) {
+    wheel_of<1> w;
+    node near{second, 0}, far{day, 1}, later{2 * day, 2};
+    (void)w.add(&near);
+    (void)w.cancel(w.add(&far));  // it was in a list
+    (void)w.add(&far);
+    EXPECT_EQ(w.pop(), &near);
+    EXPECT_EQ(w.pop(), &far) << "by way of finer lists";
+    (void)w.add(&later);
+    EXPECT_EQ(w.next_deadline(), later.deadline_ns);
 }
 
 TEST(timer_wheel, gives_back_a_timer_for_never_only_when_it_is_asked_for_any) {

@@ -43,6 +43,15 @@ TEST(idle_account, lends_to_one_at_a_time_and_no_less_than_is_wanted) {
     EXPECT_EQ(a.lend(10, 1).most_ns, 1000) << "a whole processor is paid for as it is spent";
 }
 
+TEST(idle_account, lends_a_single_nanosecond_and_nothing_less) {
+    account a(at(0.5, 1));
+    const idle_loan l = a.lend(0, 1);
+    EXPECT_EQ(l.most_ns, 1);
+    a.give_back(l, 1);
+    EXPECT_EQ(a.lend(1, 0).most_ns, 0) << "half of one is saved";
+    EXPECT_EQ(a.lend(2, 0).most_ns, 1);
+}
+
 TEST(idle_account, a_spin_beyond_its_loan_is_worked_off_first) {
     account a(at(0.5));
     a.give_back(a.lend(0, 1), 5000);  // the processor was away
@@ -104,6 +113,12 @@ TEST(idle_spin, wants_none_where_posts_come_seldom_and_some_again_soon_after_the
     int before = 0;
     while (w.spell(10) == 0) ++before;
     EXPECT_LE(before, 5);
+}
+
+TEST(idle_spin, learns_from_a_pause_as_from_a_spell_of_two_spins) {
+    worker w;
+    (void)w.spell(1'000'000'000);
+    EXPECT_EQ(w.spell(10), 1000);
 }
 
 TEST(idle_spin, is_wanted_once_in_a_spell) {

@@ -313,6 +313,7 @@ TEST(helper, runs_all_that_its_sources_keep_before_it_sleeps) {
 TEST(helper, that_may_help_no_more_passes_its_search_on_before_it_blocks) {
     stepped s(2, {.looks_before_sleep = 0});
     latch l(s[0], 1);
+    (void)s.idle().announce_sleep(1, false);
     s[0].driver().on_wait = [&] {
         if (s[0].driver().waits == 1) {
             ASSERT_TRUE(s.idle().claim(0));
@@ -323,6 +324,7 @@ TEST(helper, that_may_help_no_more_passes_its_search_on_before_it_blocks) {
     };
     s[0].help_until(l, [&] { return s[0].driver().waits == 0; });
     EXPECT_EQ(s[0].driver().waits, 2);
+    EXPECT_TRUE(s.sleeps(1)) << "there is no work";
 }
 
 TEST(valid, takes_each_number_at_its_least) {
@@ -432,22 +434,25 @@ TEST(spinning_worker, gives_its_loan_back_before_it_runs_what_it_found) {
     EXPECT_FALSE(lent);
 }
 
-// An idle spell goes on in the sleep, here for 10 ms, which save 10 us of looking: after some of them it does not look.
+// An idle spell goes on in the sleep, here for 10 ms, which save 10 us of looking, or with a whole processor 10 ms:
+// after some of them it does not look.
 TEST(spinning_worker, learns_from_its_sleeps_that_posts_are_rare) {
-    spinning s(1, 0.001, 10'000'000);
-    int looks = 0;
-    s[0].driver().on_poll = [&] { ++looks, s.clock().advance(1'000); };
-    s[0].driver().on_wait = [&] {
-        s.clock().advance(10'000'000);
-        s.post([] {});
-    };
-    for (int spell = 0; spell != 32; ++spell) {
-        if (spell == 16) looks = 0;
-        EXPECT_FALSE(s.spin(0));
-        s[0].sleep_once();
-        EXPECT_TRUE(s[0].turn_once());
+    for (const double share : {0.001, 1.0}) {
+        spinning s(1, share, 10'000'000);
+        int looks = 0;
+        s[0].driver().on_poll = [&] { ++looks, s.clock().advance(1'000); };
+        s[0].driver().on_wait = [&] {
+            s.clock().advance(10'000'000);
+            s.post([] {});
+        };
+        for (int spell = 0; spell != 32; ++spell) {
+            if (spell == 16) looks = 0;
+            EXPECT_FALSE(s.spin(0));
+            s[0].sleep_once();
+            EXPECT_TRUE(s[0].turn_once());
+        }
+        EXPECT_EQ(looks, 16) << "those of the turns that found the posts; share " << share;
     }
-    EXPECT_EQ(looks, 16) << "those of the turns that found the posts";
 }
 
 TEST(spinning_worker, ends_its_spin_at_a_stop) {
@@ -490,6 +495,19 @@ TEST(spinning_worker, yields_for_a_second_look_before_it_spins_and_no_more_while
     EXPECT_EQ(looks, 8);
     EXPECT_EQ(yields, 1);
     EXPECT_EQ(s[0].driver().waits, 0);
+}
+
+// Each eighth yield is timed, and the others are long: the worker goes on to yield before each sleep.
+TEST(worker, judges_by_the_yields_that_it_times_alone) {
+    stepped s(1, {.looks_before_sleep = 1, .sleeps_after_one = false, .naps = 0});
+    int yields = 0;
+    told_sync::on_yield = [&] {
+        if (++yields % 8 != 0) s.clock().advance(200'000);
+        if (yields == 16) s.stop(stop_mode::drain);
+    };
+    s[0].run();
+    told_sync::on_yield = nullptr;
+    EXPECT_EQ(s[0].driver().waits, 15);
 }
 
 TEST(spinning_worker, does_not_spin_on_a_contended_processor) {

@@ -6,7 +6,7 @@ is compiled once and the environment variable APIARY_LOGIC_MUTANT says which of 
 of a mutant's key says in which part it lies, so that the parts have them all, each in one.
 
 Left out, by rule, as changing nothing: Sync::reach (counts) and what only guards one, Sync::relax, yields, prefetches, fences (their orders are mutated
-by `mutate`), and what a compiler evaluates (constants, static_assert, if constexpr).
+by `mutate`), and what a compiler evaluates (constants, static_assert, if constexpr, the bound of an array, a template's argument).
 """
 
 from __future__ import annotations
@@ -322,6 +322,7 @@ def clauses(text: str, said: str, start: int, end: int, add) -> None:
 
 BLOCK_HEAD = re.compile(r"(\)|else|do|try|const|noexcept|mutable|\S->\s*\S+)\s*$")
 NO_NUMBER = re.compile(r"constexpr|static_assert|\bcase\b|template|alignas|std::array<|__builtin_prefetch|__builtin_frame_address|\[\[")
+BOUND = re.compile(r"\s*(?!return|throw|case|else|delete|co_)(?:const )?[\w:<>]+[*& ]+\w+\[$")      # of an array that is declared
 
 
 def numbers(text: str, blocks: set[int], function_at, add) -> None:
@@ -339,6 +340,8 @@ def numbers(text: str, blocks: set[int], function_at, add) -> None:
         line = text[text.rfind("\n", 0, at) + 1 : at]
         if not function_at(at) or enclosing[at] == "{" or NO_NUMBER.search(line):
             continue
+        if text[at - 1] + text[match.end()] == "<>" or text[match.end()] == "]" and BOUND.match(line):
+            continue    # the compiler evaluates it, and asks for no mutant
         if match[3]:
             if not re.search(r"operator|= default|noexcept\($", line):
                 add(at, match.end(), "expression", "the other truth value", "false" if match[3] == "true" else "true")

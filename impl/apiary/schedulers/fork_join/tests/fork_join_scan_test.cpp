@@ -165,6 +165,24 @@ TEST(parallel_scan, makes_one_pass_where_nobody_helps) {
     }
 }
 
+// Of two blocks the first pass has one, which it does not divide for the worker that asks: it writes it at once. Of
+// three it has two, one for each half.
+TEST(parallel_scan, makes_one_pass_over_a_few_blocks) {
+    for (const std::size_t n : {2U, 3U}) {
+        fork_join_pool pool({.workers = 1});
+        const auto in = lines(n);
+        std::size_t turns = 0;
+        std::vector<line> out(n);
+        pool.run([&](context& w) {
+            EXPECT_TRUE(w.asked());
+            const auto combine = [&](const line& f, const line& g) { return ++turns, then(f, g); };
+            EXPECT_TRUE(scan<true>(w, in, out, line{}, combine, {.grain = 1}));
+        });
+        EXPECT_EQ(turns, n);
+        EXPECT_EQ(out, expected<true>(in, line{}, then));
+    }
+}
+
 // Ended at any turn of combine, by an exception or a stop, each output has its last value or the one from before.
 template <bool inclusive>
 void leaves_each_output_old_or_new(bool in_place, bool throws) {
@@ -210,6 +228,20 @@ TEST(parallel_scan, leaves_each_output_old_or_new_after_an_exception) {
 TEST(parallel_scan, leaves_each_output_old_or_new_after_a_stop) {
     leaves_each_output_old_or_new<true>(true, false);
     leaves_each_output_old_or_new<false>(false, false);
+}
+// Four blocks, which are all there is, and the stop comes in the first.
+TEST(parallel_scan, combines_no_more_after_a_stop_in_its_first_pass) {
+    fork_join_pool pool({.workers = 1});
+    const auto in = lines(4);
+    int turns = 0;
+    std::stop_source stop;
+    std::vector<line> out(in.size());
+    pool.run([&](context& w) {
+        EXPECT_TRUE(w.asked());
+        const auto combine = [&](const line& f, const line& g) { return ++turns, stop.request_stop(), then(f, g); };
+        EXPECT_FALSE(scan<true>(w, in, out, line{}, combine, {.grain = 1, .stop = stop.get_token()}));
+    });
+    EXPECT_EQ(turns, 1);
 }
 TEST(parallel_scan, begins_nothing_after_a_stop) {
     fork_join_pool pool({.workers = 2});

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -361,17 +362,36 @@ void* descends_too_deep(void* queue) {
     EXPECT_EQ(descend(q, 100), 100) << "it goes on";
     return nullptr;
 }
+void* descends_as_deep_as_may_be(void* queue) {
+    auto& q = *static_cast<global_queue*>(queue);
+    constexpr int deepest = scope::deepest;
+    EXPECT_NO_THROW(EXPECT_EQ(descend(q, deepest), deepest));
+    EXPECT_THROW(descend(q, deepest + 1), apiary::scope_too_deep);
+    return nullptr;
+}
+void on_a_stack_of(std::size_t bytes, void* (*run)(void*), global_queue& q) {
+    pthread_attr_t stack;
+    ASSERT_EQ(::pthread_attr_init(&stack), 0);
+    ASSERT_EQ(::pthread_attr_setstacksize(&stack, bytes), 0);
+    pthread_t thread{};
+    ASSERT_EQ(::pthread_create(&thread, &stack, run, &q), 0);
+    ::pthread_join(thread, nullptr);
+    ::pthread_attr_destroy(&stack);
+}
 
 TEST(global_queue_scope, recursion_that_is_too_deep_is_an_exception_and_the_scheduler_goes_on) {
     if (!apiary::stacks_have_bounds) GTEST_SKIP() << "AddressSanitizer";
     global_queue q({.workers = 1});
-    pthread_attr_t small;
-    ASSERT_EQ(::pthread_attr_init(&small), 0);
-    ASSERT_EQ(::pthread_attr_setstacksize(&small, 1 << 20), 0);
-    pthread_t thread{};
-    ASSERT_EQ(::pthread_create(&thread, &small, descends_too_deep, &q), 0);
-    ::pthread_join(thread, nullptr);
-    ::pthread_attr_destroy(&small);
+    on_a_stack_of(1 << 20, descends_too_deep, q);
+}
+
+TEST(global_queue_scope, so_many_scopes_lie_one_below_the_other_and_no_more) {
+    if (!apiary::stacks_have_bounds) GTEST_SKIP() << "AddressSanitizer";
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "there are no two threads in it, and it takes 20 s";
+#endif
+    global_queue q({.workers = 1});
+    on_a_stack_of(1 << 28, descends_as_deep_as_may_be, q);
 }
 
 TEST(global_queue_stop, what_it_drops_may_call_the_scheduler) {

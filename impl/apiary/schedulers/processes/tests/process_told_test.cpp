@@ -421,6 +421,42 @@ TEST(process_told, a_routine_that_awaits_what_no_event_ends_is_there_and_can_be_
     EXPECT_EQ(t.all.counters().dead_letters, 1U);
 }
 
+// Does once as the test says, when a worker that has posted looks for a sleeper.
+struct at_a_wake : real_sync {
+    static inline std::function<void()> act;
+    static void fence_light(site = {}) noexcept {
+        real_sync::fence_light();
+        if (const auto once = std::exchange(act, nullptr)) once();
+    }
+};
+struct woken_process : basic_process<at_a_wake> {
+    explicit woken_process(std::function<void(events&, output&)> f) : step_(std::move(f)) {}
+    init_answer init(context&, std::string_view, payload) override { return init_answer::ready; }
+    void step(events& batch, output& out) override { step_(batch, out); }
+    std::function<void(events&, output&)> step_;
+};
+
+// The asker is woken by the end of the server, and another worker runs it before the call that wakes it returns.
+TEST(process_told, an_asker_is_told_at_once_which_of_its_requests_has_no_answer) {
+    basic_turned<at_a_wake> t(2);
+    std::vector<std::uint64_t> told;
+    const pid server = t.spawn(std::make_unique<woken_process>([&](auto& batch, auto& out) {
+        if (batch.next() == nullptr) return;
+        at_a_wake::act = [&] { EXPECT_TRUE(t.turn(1)); };
+        out.finish();
+    }));
+    t.turns();
+    (void)t.spawn(std::make_unique<woken_process>([&, begun = false](auto& batch, auto& out) mutable {
+        while (const event* e = batch.next())
+            if (e->type == event_type::completed) told.push_back(e->tag);
+        if (std::exchange(begun, true)) return;
+        EXPECT_EQ(out.request(server, 7, 0), send_answer::accepted);
+    }));
+    t.turns();
+    EXPECT_EQ(at_a_wake::act, nullptr) << "the end of the server has woken nobody";
+    EXPECT_EQ(told, std::vector<std::uint64_t>{7});
+}
+
 // Nobody lives when its first child fails to start.
 TEST(process_told, a_supervisor_of_one_for_all_starts_its_first_child_again_when_that_fails_at_once) {
     struct refuses : process {

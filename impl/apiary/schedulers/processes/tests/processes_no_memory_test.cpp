@@ -372,7 +372,10 @@ TEST(no_memory_processes, a_spawn_says_that_it_has_failed_and_is_counted_nowhere
 void requests_are_told(bool killed) {
     using apiary::detail::allocations_left, apiary::detail::none_fails;
     for (std::int64_t n = 1; n != 5; ++n) {
-        turned t;
+        std::vector<int> buried;
+        buried.reserve(3);  // no allocation of the receiver's
+        const auto bury = [&](pid, apiary::dead_letter, event& e) { buried.push_back(*e.data.get<int>()); };
+        turned t(1, {.on_dead_letter = bury});
         int told = 0, ended = -1;
         const pid receiver = t.spawn(acting([](events& batch, output&) { ignore(batch); }));
         t.turns();
@@ -396,7 +399,7 @@ void requests_are_told(bool killed) {
         EXPECT_FALSE(t.all.lives(receiver));
         EXPECT_EQ(ended, static_cast<int>(killed ? process_end::killed : process_end::threw));
         EXPECT_EQ(told, 2) << "of two requests that nobody answers";
-        EXPECT_EQ(t.all.counters().dead_letters, 3U);
+        EXPECT_EQ(buried, (std::vector{1, 2, 3})) << "each once, in their order";
         EXPECT_EQ(t.all.counters().exceptions, killed ? 0U : 1U);
     }
     EXPECT_EQ(heap_events::living, 0) << "events are forgotten";
