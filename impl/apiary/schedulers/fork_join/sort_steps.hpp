@@ -165,7 +165,7 @@ public:
 
     template <class GoesLeft>
     void run(std::ptrdiff_t n, const GoesLeft& goes_left) {
-        for (;;) {
+        while (n > 0) {
             for (; low_ != high_ && n > 0 && goes_left(*low_); --n) ++low_;
             for (; low_ != high_ && n > 0 && !goes_left(high_[-1]); --n) --high_;
             if (low_ == high_ || n <= 0) return;
