@@ -123,8 +123,8 @@ template <class It, bool by_copy = moves_by_copy<std::iter_value_t<It>>>
 class partition_walk;
 
 // Each element is moved twice, in a cycle through the gap, whichever side it goes to. In [first, next) the elements
-// before `boundary` go left. A run lifts one element, and puts it back at its end. Precondition of run: n and left() are
-// not 0.
+// before `boundary` go left. A run lifts one element, and puts it back at its end. Precondition of run: neither n nor
+// left() is 0.
 template <class It>
 class partition_walk<It, true> {
 public:
