@@ -103,6 +103,8 @@ class Rules(unittest.TestCase):
         self.assertNotIn("turned round", [rule for rule, code, _ in of('name += "x"; std::string to; to += c;') if "to" in code or "x" in code])
         guard = of("const struct guard { ~guard() { f(); } } at_end{g()};")
         self.assertFalse([code for _, code, _ in guard if code.startswith("at_end")], guard)
+        truths = [code for rule, code, _ in of("goes_on<true>(n); twice(true);") if rule == "the other truth value"]
+        self.assertEqual(truths, ["true"], "no run can choose an argument of a template")
 
     def test_the_committed_headers_give_enough_and_each_mutant_has_a_name_of_its_own(self) -> None:
         mutants = logic.catalogue()

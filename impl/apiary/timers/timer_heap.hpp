@@ -23,8 +23,9 @@
 // Synchronisation. None is promised: both published numbers are relaxed. They help to choose a worker and to inform a
 // person. A worker that must not miss a timer learns of it by the owner's inbox, not by these numbers.
 //
-// Checked by timer_heap_test.cpp, against a list that is sorted at every step; the published numbers by
-// model_check/timers/timer_heap_check.cpp. Stressed by stress/timers/timer_heap_stress.cpp.
+// Checked by timer_heap_test.cpp, against a list that is sorted at every step; what it asks of memory by
+// timer_memory_test.cpp; the published numbers by model_check/timers/timer_heap_check.cpp. Stressed by
+// stress/timers/timer_heap_stress.cpp.
 // Source: indexed heaps: Sedgewick, Wayne, "Algorithms", 4th ed., 2.4.
 #pragma once
 
@@ -49,10 +50,7 @@ class timer_heap {
 public:
     static constexpr std::int64_t never = INT64_MAX;
 
-    timer_heap() {
-        size_.store(0, std::memory_order_relaxed);
-        next_.store(never, std::memory_order_relaxed);
-    }
+    timer_heap() = default;
     timer_heap(const timer_heap&) = delete;
     timer_heap& operator=(const timer_heap&) = delete;
 
@@ -183,8 +181,8 @@ private:
     std::vector<slot> slots_;
     std::uint32_t free_ = none;
     std::uint64_t added_ = 0;
-    typename Sync::template atomic<std::size_t> size_;
-    typename Sync::template atomic<std::int64_t> next_;
+    typename Sync::template atomic<std::size_t> size_{0};
+    typename Sync::template atomic<std::int64_t> next_{never};
 };
 
 }  // namespace apiary

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -230,12 +231,16 @@ TEST(clock, a_delay_in_any_unit_ends_no_earlier_and_beyond_the_clock_never) {
     EXPECT_EQ(deadline_after(5, binary(1)), 6) << "rounded up";
     EXPECT_EQ(deadline_after(5, binary::max()), 5 + 8'589'934'592'000'000'000);
     EXPECT_EQ(deadline_after(5, binary(-1)), 5);
+    EXPECT_EQ(deadline_after(5, -3h), 5);
+    EXPECT_EQ(deadline_after(5, std::chrono::duration<double>(std::nan(""))), 5);
     EXPECT_EQ(deadline_after(5, std::chrono::duration<std::uint64_t>(UINT64_MAX)), INT64_MAX);
     EXPECT_EQ(deadline_after(5, std::chrono::nanoseconds(INT64_MAX - 6)), INT64_MAX - 1);
     EXPECT_EQ(deadline_after(5, std::chrono::nanoseconds(INT64_MAX - 5)), INT64_MAX);
     // As a float this is less than the clock has left, and in nanoseconds more.
     EXPECT_GE(deadline_after(5, std::chrono::duration<float>(9'223'371'776)), 9'223'371'776'000'000'000);
     EXPECT_EQ(deadline_after(5, std::chrono::duration<double>(1e300)), INT64_MAX);
+    // 2^63, to which as a double also what the clock has left is rounded: one more than 64 bits hold.
+    EXPECT_EQ(deadline_after(5, std::chrono::duration<double, std::nano>(0x1p63)), INT64_MAX);
     EXPECT_EQ(deadline_after(5, std::chrono::duration<double>(0.1)), 100'000'005);
 }
 

@@ -32,10 +32,12 @@
 //
 // Synchronisation. None is promised, as in timer_heap.hpp.
 //
-// Tested by timer_wheel_test.cpp, against a list that is sorted at every step, with clocks that jump.
+// Tested by timer_wheel_test.cpp, against a list that is sorted at every step, with clocks that jump; what it asks of
+// memory by timer_memory_test.cpp.
 // Source: G. Varghese, T. Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 7.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -56,10 +58,7 @@ class timer_wheel {
 public:
     static constexpr std::int64_t never = INT64_MAX;
 
-    timer_wheel() {
-        size_.store(0, std::memory_order_relaxed);
-        next_.store(never, std::memory_order_relaxed);
-    }
+    timer_wheel() = default;
     timer_wheel(const timer_wheel&) = delete;
     timer_wheel& operator=(const timer_wheel&) = delete;
 
@@ -67,14 +66,10 @@ public:
     timer_handle add(Node* node) {
         if (free_ == nullptr) more_records();
         if (lists_ == nullptr && heap_.held() >= Few) lists_ = std::make_unique<lists>();
-        record* const r = std::exchange(free_, free_->behind);
-        ++r->generation;  // I3: now odd
-        r->deadline_ns = node->deadline_ns;
-        r->node = node;
-        ++held_;
-        put(*r);
+        record& r = take(node);
+        put(r, node->deadline_ns);
         publish();
-        return {r->index, r->generation};
+        return {r.index, r.generation};
     }
 
     // The earliest timer that is due at `now_ns`, or null.
@@ -108,8 +103,7 @@ public:
         record* const r = pending(h);
         if (r == nullptr) return false;
         take_out(*r);
-        r->deadline_ns = deadline_ns;
-        put(*r);
+        put(*r, deadline_ns);
         publish();
         return true;
     }
@@ -167,6 +161,7 @@ private:
         template <class T>
         class atomic {
         public:
+            explicit atomic(T value) : value_(value) {}
             T load(std::memory_order) const { return value_; }
             void store(T value, std::memory_order) { value_ = value; }
 
@@ -175,24 +170,35 @@ private:
         };
     };
 
-    static std::uint64_t tick_of(std::int64_t ns) { return ns <= 0 ? 0 : static_cast<std::uint64_t>(ns) >> tick_bits; }
+    static std::uint64_t tick_of(std::int64_t ns) {
+        return static_cast<std::uint64_t>(std::max(ns, std::int64_t{})) >> tick_bits;
+    }
 
     record& at(std::uint32_t index) { return chunks_[index >> chunk_bits][index & (chunk - 1)]; }
     void more_records() {
         heap_.reserve(made_ + chunk);  // I4
-        if (chunks_.size() == chunks_.capacity()) chunks_.reserve(2 * chunks_.size() + 1);
         chunks_.push_back(std::make_unique<record[]>(chunk));
         for (std::uint32_t i = chunk; i-- != 0;) {
             record& r = chunks_.back()[i];
             r.index = made_ + i;
-            r.behind = std::exchange(free_, &r);
+            r.behind = free_;
+            free_ = &r;
         }
         made_ += chunk;
+    }
+    // Precondition: a record is free.
+    record& take(Node* node) {
+        record& r = *std::exchange(free_, free_->behind);
+        ++r.generation;  // I3: now odd
+        r.node = node;
+        ++held_;
+        return r;
     }
     Node* release(record& r) {
         ++r.generation;  // I3: now even
         r.node->deadline_ns = r.deadline_ns;
-        r.behind = std::exchange(free_, &r);
+        r.behind = free_;
+        free_ = &r;
         --held_;
         publish();
         return r.node;
@@ -202,8 +208,10 @@ private:
         record& r = at(h.slot);
         return r.generation == h.generation ? &r : nullptr;
     }
-    void put(record& r) {
-        if (lists_ == nullptr || (in_lists_ == 0 && heap_.held() < Few))
+    // Without lists the heap holds fewer than `Few`: add makes them before.
+    void put(record& r, std::int64_t deadline_ns) {
+        r.deadline_ns = deadline_ns;
+        if (in_lists_ == 0 && heap_.held() < Few)
             r.in_heap = heap_.add(&r);
         else
             place(r);
@@ -222,26 +230,28 @@ private:
             r.in_heap = heap_.add(&r);
             return;
         }
-        std::uint32_t to = for_ever;
-        if (r.deadline_ns != never) {
-            const unsigned level = (static_cast<unsigned>(std::bit_width(t ^ base_)) - 1) / group_bits;  // I1
-            const unsigned slot = static_cast<unsigned>(t >> (level * group_bits)) % slots;
-            occupied_[level] |= std::uint64_t{1} << slot;  // I2
-            levels_ |= 1U << level;
-            to = level * slots + slot;
-        }
+        const std::uint32_t to = r.deadline_ns == never ? for_ever : list_ahead(t);
         r.list = to;
-        list& l = lists_->of[to];
-        r.before = l.last;
         r.behind = nullptr;
-        (l.last == nullptr ? l.first : l.last->behind) = &r;
-        l.last = &r;
         ++in_lists_;
+        list& l = lists_->of[to];
+        r.before = std::exchange(l.last, &r);
+        (r.before == nullptr ? l.first : r.before->behind) = &r;
+    }
+    // The list of a tick after base_, which has a timer from now on.
+    std::uint32_t list_ahead(std::uint64_t t) {
+        const unsigned level = (static_cast<unsigned>(std::bit_width(t ^ base_)) - 1) / group_bits;  // I1
+        levels_ |= 1U << level;                                                                      // I2
+        const unsigned slot = static_cast<unsigned>(t >> (level * group_bits)) % slots;
+        occupied_[level] |= std::uint64_t{1} << slot;  // I2
+        return level * slots + slot;
     }
     void unlink(record& r) {
         list& l = lists_->of[r.list];
-        (r.before == nullptr ? l.first : r.before->behind) = r.behind;
-        (r.behind == nullptr ? l.last : r.behind->before) = r.before;
+        record*& to_it = r.before == nullptr ? l.first : r.before->behind;
+        record*& back_to_it = r.behind == nullptr ? l.last : r.behind->before;
+        to_it = r.behind;
+        back_to_it = r.before;
         --in_lists_;
         if (l.first == nullptr && r.list != for_ever) is_empty(r.list / slots, r.list % slots);
         r.list = in_the_heap;
@@ -263,11 +273,11 @@ private:
         while (levels_ != 0) {
             const std::uint64_t start = earliest_start();
             if (start > tick) break;
+            base_ = start;
             const auto level = static_cast<unsigned>(std::countr_zero(levels_));
             const auto slot = static_cast<unsigned>(std::countr_zero(occupied_[level]));
             record* r = std::exchange(lists_->of[level * slots + slot], {}).first;
             is_empty(level, slot);
-            base_ = start;
             while (r != nullptr) {
                 record& moved = *std::exchange(r, r->behind);
                 --in_lists_;
@@ -275,15 +285,12 @@ private:
                 place(moved);
             }
         }
-        if (tick > base_ || levels_ == 0) base_ = tick;
+        base_ = levels_ == 0 ? tick : std::max(base_, tick);
     }
     void publish() {
         size_.store(held_, std::memory_order_relaxed);
         std::int64_t next = heap_.next_deadline();
-        if (levels_ != 0) {
-            const auto start = static_cast<std::int64_t>(earliest_start() << tick_bits);
-            if (start < next) next = start;
-        }
+        if (levels_ != 0) next = std::min(next, static_cast<std::int64_t>(earliest_start() << tick_bits));
         next_.store(next, std::memory_order_relaxed);
     }
 
@@ -296,8 +303,8 @@ private:
     std::uint64_t base_ = 0;
     std::array<std::uint64_t, level_count> occupied_{};
     std::uint32_t levels_ = 0;
-    typename Sync::template atomic<std::size_t> size_;
-    typename Sync::template atomic<std::int64_t> next_;
+    typename Sync::template atomic<std::size_t> size_{0};
+    typename Sync::template atomic<std::int64_t> next_{never};
 };
 
 }  // namespace apiary

@@ -46,6 +46,10 @@ public:
     std::int64_t next() const { return all_.empty() ? wheel::never : all_.front().deadline_ns; }
     pending any(std::size_t i) const { return all_[i % all_.size()]; }
     std::size_t size() const { return all_.size(); }
+    template <class P>
+    bool any_of(P which) const {
+        return std::any_of(all_.begin(), all_.end(), [&](const pending& p) { return which(*p.what); });
+    }
 
 private:
     std::vector<pending> all_;
@@ -108,6 +112,7 @@ void does_what_a_sorted_list_does() {
                             ASSERT_TRUE(leaves(*n));
                             reference.remove(n);
                         });
+                        ASSERT_FALSE(reference.any_of(leaves)) << "one has stayed";
                     }
                     break;
                 case 7:
@@ -160,7 +165,10 @@ TEST(timer_wheel, does_what_a_sorted_list_does_over_many_random_steps) {
 
 // What an owner does: it sleeps until next_deadline, and looks.
 TEST(timer_wheel, wakes_its_owner_a_few_times_for_a_timer_that_is_far_away_and_gives_it_on_time) {
-    for (const std::int64_t delay : {std::int64_t{3}, 20 * second / 1000, 5 * second, 30 * day, 400 * day}) {
+    // A wake for each list that it is moved out of, and the last.
+    const std::pair<std::int64_t, int> delays[] = {
+        {3, 1}, {20 * second / 1000, 2}, {5 * second, 4}, {30 * day, 7}, {400 * day, 7}};
+    for (const auto& [delay, expected] : delays) {
         wheel w;
         const std::int64_t start = 123'456'789'012'345;
         EXPECT_EQ(w.pop_due(start), nullptr);
@@ -174,8 +182,7 @@ TEST(timer_wheel, wakes_its_owner_a_few_times_for_a_timer_that_is_far_away_and_g
             got = w.pop_due(now);
         }
         EXPECT_EQ(now, n.deadline_ns);
-        EXPECT_LE(wakes, 9);
-        EXPECT_EQ(wakes == 1, delay == 3) << "one that is not near lies in a list, which is told too early";
+        EXPECT_EQ(wakes, expected) << delay;
     }
 }
 
@@ -187,27 +194,115 @@ TEST(timer_wheel, keeps_few_timers_in_the_heap_whose_next_deadline_is_exact) {
         (void)w.add(&nodes[static_cast<std::size_t>(i)]);
         EXPECT_EQ(w.next_deadline(), (1000 - i) * second);
     }
-    nodes[256] = {day, 256};
+    nodes[256] = {700 * second, 256};
     const timer_handle one_more = w.add(&nodes[256]);
-    EXPECT_EQ(w.next_deadline(), 745 * second);
-    nodes[257] = {700 * second, 257};
+    EXPECT_LT(w.next_deadline(), 700 * second) << "in a list: told too early";
+    nodes[257] = {day, 257};
     (void)w.add(&nodes[257]);
-    EXPECT_LE(w.next_deadline(), 700 * second) << "in a list: told too early";
     EXPECT_EQ(w.cancel(one_more), &nodes[256]);
-    EXPECT_EQ(w.pop(), &nodes[257]);
+    EXPECT_EQ(w.next_deadline(), 745 * second);
     EXPECT_EQ(w.pop(), &nodes[255]);
 }
 
-TEST(timer_wheel, keeps_few_timers_in_the_heap_again_when_its_lists_are_empty) {
+// While a list has a timer, a new one goes to the lists, too: of equal deadlines the older would else come second.
+TEST(timer_wheel, keeps_the_order_of_equal_deadlines_while_the_heap_has_room_again) {
     wheel_of<1> w;
-    node near{second, 0}, far{day, 1}, later{2 * day, 2};
+    node first{second, 0}, older{2 * second, 1}, younger{2 * second, 2};
+    const timer_handle in_heap = w.add(&first);
+    (void)w.add(&older);
+    EXPECT_EQ(w.cancel(in_heap), &first);
+    (void)w.add(&younger);
+    EXPECT_EQ(w.pop_due(2 * second), &older);
+    EXPECT_EQ(w.pop_due(2 * second), &younger);
+}
+
+// However the last of them left its list: cancelled, moved into the heap by the clock, or swept out.
+TEST(timer_wheel, keeps_few_timers_in_the_heap_again_once_the_lists_are_empty) {
+    for (const int way : {0, 1, 2}) {
+        wheel_of<1> w;
+        node a{10 * second, 0}, b{20 * second, 1}, c{30 * second, 2}, d{3000 * second, 3};
+        (void)w.add(&a);
+        const timer_handle second_one = w.add(&b), third = w.add(&c);
+        if (way == 0) {
+            EXPECT_EQ(w.cancel(third), &c);
+            EXPECT_EQ(w.cancel(second_one), &b);
+            EXPECT_EQ(w.pop(), &a);
+        } else if (way == 1) {
+            for (node* const n : {&a, &b, &c}) EXPECT_EQ(w.pop_due(30 * second), n);
+        } else {
+            int swept = 0;
+            w.remove_if([](const node&) { return true; }, [&](node*) { ++swept; });
+            EXPECT_EQ(swept, 3);
+        }
+        EXPECT_TRUE(w.empty());
+        (void)w.add(&d);
+        EXPECT_EQ(w.next_deadline(), 3000 * second) << "way " << way;
+    }
+}
+
+TEST(timer_wheel, sweeps_its_lists_beside_its_heap) {
+    wheel_of<1> w;
+    node near{second, 0}, far{day, 1}, stays{day, 2};
     (void)w.add(&near);
-    (void)w.cancel(w.add(&far));  // it was in a list
     (void)w.add(&far);
-    EXPECT_EQ(w.pop(), &near);
-    EXPECT_EQ(w.pop(), &far) << "by way of finer lists";
-    (void)w.add(&later);
-    EXPECT_EQ(w.next_deadline(), later.deadline_ns);
+    (void)w.add(&stays);
+    int swept = 0;
+    w.remove_if([](const node& n) { return n.id != 2; }, [&](node*) { ++swept; });
+    EXPECT_EQ(swept, 2);
+    EXPECT_EQ(w.pop(), &stays);
+    EXPECT_EQ(w.pop(), nullptr);
+}
+
+TEST(timer_wheel, puts_a_timer_of_the_tick_it_has_reached_into_the_heap_and_one_beyond_a_clock_that_went_back_not) {
+    wheel w;
+    const std::int64_t now = 1000 * second;
+    node far{now + day, 0}, near{now + 3, 1};
+    const timer_handle h = w.add(&far);
+    EXPECT_EQ(w.pop_due(now), nullptr);
+    (void)w.add(&near);
+    EXPECT_EQ(w.next_deadline(), now + 3);
+    EXPECT_EQ(w.pop_due(now + 3), &near);
+    EXPECT_EQ(w.cancel(h), &far);
+    EXPECT_EQ(w.pop_due(second), nullptr) << "nothing lies ahead: the clock may go back";
+    near.deadline_ns = 500 * second;
+    (void)w.add(&near);
+    EXPECT_LT(w.next_deadline(), 500 * second) << "in a list";
+    EXPECT_EQ(w.pop_due(499 * second), nullptr);
+    EXPECT_EQ(w.pop_due(500 * second), &near);
+}
+
+TEST(timer_wheel, tells_a_deadline_before_the_clock_began_as_it_is) {
+    for (const std::int64_t deadline : {std::int64_t{0}, std::int64_t{-second}}) {
+        wheel w;
+        node n{deadline, 0};
+        (void)w.add(&n);
+        EXPECT_EQ(w.next_deadline(), deadline);
+        EXPECT_EQ(w.pop_due(0), &n);
+    }
+}
+
+TEST(timer_wheel, loses_no_near_timer_when_one_for_never_is_cancelled) {
+    wheel w;
+    node never{wheel::never, 0}, near{3 * second / 1000, 1};
+    const timer_handle h = w.add(&never);
+    (void)w.add(&near);
+    EXPECT_EQ(w.cancel(h), &never);
+    EXPECT_LE(w.next_deadline(), near.deadline_ns);
+    EXPECT_EQ(w.pop_due(near.deadline_ns), &near);
+}
+
+TEST(timer_wheel, a_handle_that_names_a_free_place_cancels_nothing) {
+    wheel w;
+    node n{second, 0};
+    const timer_handle h = w.add(&n);
+    EXPECT_EQ(w.cancel({h.slot + 1, 0}), nullptr) << "never used";
+    EXPECT_EQ(w.cancel(h), &n);
+    EXPECT_EQ(w.cancel({h.slot, h.generation + 1}), nullptr) << "given back";
+    EXPECT_FALSE(w.move({h.slot, h.generation + 1}, 1));
+    std::vector<node> nodes(64, node{second, 0});
+    for (node& each : nodes) EXPECT_LT(w.add(&each).slot, 64U);
+    EXPECT_EQ(w.cancel({64, 1}), nullptr) << "not there yet";
+    EXPECT_EQ(w.size(), 64U);
 }
 
 TEST(timer_wheel, gives_back_a_timer_for_never_only_when_it_is_asked_for_any) {

@@ -326,7 +326,8 @@ BOUND = re.compile(r"\s*(?!return|throw|case|else|delete|co_)(?:const )?[\w:<>]+
 
 
 def numbers(text: str, blocks: set[int], function_at, add) -> None:
-    """Constants that are one off, and truth values that are the other one; none in the braces of an initialiser."""
+    """Constants that are one off, and truth values that are the other one; none in the braces of an initialiser, nor an argument of
+    a template, which no run can choose."""
     stack, enclosing = [""], []
     for i, c in enumerate(text):
         if c in "([{":
@@ -335,7 +336,7 @@ def numbers(text: str, blocks: set[int], function_at, add) -> None:
         elif c in ")]}" and stack[1:]:
             stack.pop()
         enclosing.append(stack[-1])
-    for match in re.finditer(r"(?<![\w.'<])(\d+)([uUlL]*)(?![\w.'>])|\b(true|false)\b", text):
+    for match in re.finditer(r"(?<![\w.'<])(\d+)([uUlL]*)(?![\w.'>])|(?<!<)\b(true|false)\b(?!>)", text):
         at = match.start()
         line = text[text.rfind("\n", 0, at) + 1 : at]
         if not function_at(at) or enclosing[at] == "{" or NO_NUMBER.search(line):

@@ -85,7 +85,7 @@ public:
     // True if a worker without work waits for a job: a loop that can be divided is divided now. The next fork, or the
     // next job of a scope, answers the request.
     bool asked() const {
-        const char here = 0;
+        const char here{};
         return list_.asked(&here);
     }
 
@@ -204,11 +204,11 @@ private:
                 patience.spend();
         }
     }
-    // Runs one descendant of the job that the thief holds.
+    // Runs one descendant of the job that the thief holds. The tag of no offer is 0, and no theft's.
     bool help(fork_progress seen) {
         fork_context& thief = pool_->context_of(seen.thief());
         const typename list::word offer = thief.list_.look();
-        if (offer == 0 || list::tag(offer) != seen.tag()) {
+        if (list::tag(offer) != seen.tag()) {
             thief.list_.ask();
             return false;
         }
@@ -221,7 +221,7 @@ private:
     void sleep(fork_type& j, fork_progress seen) {
         if (!list::wait_begins(j, seen)) return;
         const typename list::word offer = pool_->context_of(seen.thief()).list_.look();
-        if (offer == 0 || list::tag(offer) != seen.tag()) {
+        if (list::tag(offer) != seen.tag()) {
             slept_.add();
             pool_->wait(index_);
             Sync::reach("fork_context.slept");

@@ -125,13 +125,11 @@ private:
                 return x && y;
             }
             const number from = here.begin(b), to = here.begin(b + 1);
-            if (prefix != nullptr) {
-                here.sums[b] = through(from, to, **prefix);
-                here.written[b] = true;
-                prefix = &here.sums[b];
-            } else {
+            if (prefix != nullptr)
+                prefix = &(here.sums[b] = through(from, to, **prefix));
+            else
                 here.sums[b] = total(from, to);
-            }
+            here.written[b] = prefix != nullptr;
         }
         return true;
     }

@@ -8,10 +8,11 @@
 //     elements in some order, and touches none outside.
 //
 // Threads.   One for each part of the range.
-// Tested by fork_join_sort_test.cpp.
+// Tested by fork_join_sort_test.cpp; step by step by fork_join_sort_exact_test.cpp.
 // Papers.    Edelkamp and Weiss, BlockQuicksort, 2016; Peters, Pattern-defeating quicksort, 2021.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <iterator>
@@ -103,12 +104,12 @@ It median_place(It a, It b, It c, std::iter_difference_t<It> apart, Less& less) 
     if (ab != less(*a, *c)) return a;
     return ab == less(*b, *c) ? b : c;
 }
-// Looks at no more than 3^4 places.
+// Looks at no more than 3^5 places.
 template <class It, class Less>
 It pivot_place(It first, It last, Less& less) {
+    constexpr std::iter_difference_t<It> many = 128, deep = 4096;
     const auto n = last - first, eighth = n / 8;
-    const auto deep = eighth < 4096 ? eighth : std::iter_difference_t<It>{4096};
-    return median_place(first, first + 4 * eighth, first + 7 * eighth, n < 128 ? 0 : deep, less);
+    return median_place(first, first + 4 * eighth, first + 7 * eighth, n < many ? 0 : std::min(eighth, deep), less);
 }
 
 // Elements that are copied in a few words. For these a partition without a branch on the comparison's result is faster,
@@ -122,7 +123,8 @@ template <class It, bool by_copy = moves_by_copy<std::iter_value_t<It>>>
 class partition_walk;
 
 // Each element is moved twice, in a cycle through the gap, whichever side it goes to. In [first, next) the elements
-// before `boundary` go left. A run lifts one element, and puts it back at its end.
+// before `boundary` go left. A run lifts one element, and puts it back at its end. Precondition of run: neither n nor
+// left() is 0.
 template <class It>
 class partition_walk<It, true> {
 public:
@@ -131,7 +133,6 @@ public:
     template <class GoesLeft>
     void run(std::ptrdiff_t n, const GoesLeft& goes_left) {
         const It until = n < last_ - next_ ? next_ + n : last_;
-        if (next_ == until) return;
         lifted<It> one(next_);
         It boundary = boundary_;
         for (It i = next_ + 1; i != until; ++i) {
@@ -143,8 +144,7 @@ public:
         }
         const bool left = goes_left(one.value);
         *one.gap = *boundary;
-        one.gap = boundary;
-        one.put();
+        one.gap = boundary;  // the destructor puts it there
         boundary_ = boundary + left;
         next_ = until;
     }
@@ -165,7 +165,7 @@ public:
 
     template <class GoesLeft>
     void run(std::ptrdiff_t n, const GoesLeft& goes_left) {
-        while (low_ != high_ && n > 0) {
+        while (n > 0) {
             for (; low_ != high_ && n > 0 && goes_left(*low_); --n) ++low_;
             for (; low_ != high_ && n > 0 && !goes_left(high_[-1]); --n) --high_;
             if (low_ == high_ || n <= 0) return;

@@ -165,21 +165,69 @@ TEST(parallel_scan, makes_one_pass_where_nobody_helps) {
     }
 }
 
-// Of two blocks the first pass has one, which it does not divide for the worker that asks: it writes it at once. Of
-// three it has two, one for each half.
-TEST(parallel_scan, makes_one_pass_over_a_few_blocks) {
-    for (const std::size_t n : {2U, 3U}) {
+// A sum that counts how often one is made of another, or set to it.
+struct counted_sum {
+    std::uint64_t value = 0;
+    static inline std::uint64_t moved = 0;
+
+    explicit counted_sum(std::uint64_t v = 0) : value(v) {}
+    counted_sum(const counted_sum& other) : value(other.value) { ++moved; }
+    counted_sum& operator=(const counted_sum& other) {
+        value = other.value;
+        ++moved;
+        return *this;
+    }
+};
+
+// On one worker, to which another seems to ask at each combination (`hungry`): so what can be divided is, and the
+// worker takes all back. Each number is the same in each run; a block, a fork or a look at the stop more or less shows.
+TEST(parallel_scan, takes_so_many_steps_and_no_more_once_a_stop_is_requested) {
+    struct row {
+        std::size_t n, grain;
+        bool hungry;
+        std::uint64_t until;  // a stop is requested at this combination; 0: none
+        std::uint64_t combined, moved, handed_out;
+    };
+    const row rows[] = {
+        {1700, 10, true, 0, 1700, 3472, 5},         {1700, 10, false, 0, 1700, 3913, 0},
+        {1701, 10, true, 0, 1701, 3477, 5},         {1720, 20, true, 0, 1720, 3515, 5},
+        {100, 100, true, 0, 100, 206, 0},           {101, 100, true, 0, 101, 213, 0},
+        {200, 100, true, 0, 200, 412, 1},           {300, 100, true, 0, 300, 616, 3},
+        {170'000, 0, true, 0, 170'000, 340'072, 5}, {1700, 10, true, 1, 100, 206, 1},
+        {1700, 10, true, 50, 100, 206, 1},          {1700, 10, true, 100, 100, 206, 1},
+        {1700, 10, true, 150, 200, 409, 1},         {1700, 10, true, 750, 800, 1627, 1},
+        {1700, 10, true, 1500, 1500, 3048, 4},      {1700, 10, true, 1600, 1600, 3268, 4},
+        {1700, 10, true, 1601, 1700, 3471, 5},      {1700, 10, true, 1700, 1700, 3471, 5},
+        {1000, 10, false, 55, 60, 141, 0},
+    };
+    for (const row& r : rows) {
         fork_join_pool pool({.workers = 1});
-        const auto in = lines(n);
-        std::size_t turns = 0;
-        std::vector<line> out(n);
+        std::vector<counted_sum> in(r.n, counted_sum(1)), out(r.n);
+        std::stop_source stop;
+        std::uint64_t combined = 0, moved = 0, handed_out = 0;
+        bool whole = false;
         pool.run([&](context& w) {
-            EXPECT_TRUE(w.asked());
-            const auto combine = [&](const line& f, const line& g) { return ++turns, then(f, g); };
-            EXPECT_TRUE(scan<true>(w, in, out, line{}, combine, {.grain = 1}));
+            apiary::fork_join(w, [] {}, [] {});  // answers the request that every worker begins with
+            const auto combine = [&](const counted_sum& a, const counted_sum& b) {
+                if (r.hungry) w.jobs().ask();
+                if (++combined == r.until) stop.request_stop();
+                return counted_sum(a.value + b.value);
+            };
+            if (r.hungry) w.jobs().ask();
+            const std::uint64_t before = w.handed_out();
+            counted_sum::moved = 0;
+            whole = parallel_inclusive_scan(w, in.data(), in.data() + r.n, out.data(), counted_sum(), combine,
+                                            {.grain = r.grain, .stop = stop.get_token()});
+            moved = counted_sum::moved;
+            handed_out = w.handed_out() - before;
         });
-        EXPECT_EQ(turns, n);
-        EXPECT_EQ(out, expected<true>(in, line{}, then));
+        std::size_t written = 0;
+        while (written != r.n && out[written].value == written + 1) ++written;
+        EXPECT_EQ(whole, r.until == 0) << "stopped at " << r.until;
+        EXPECT_TRUE(!whole || written == r.n);
+        EXPECT_EQ(combined, r.combined) << r.n << " stopped at " << r.until;
+        EXPECT_EQ(moved, r.moved) << r.n << " stopped at " << r.until;
+        EXPECT_EQ(handed_out, r.handed_out) << r.n << " stopped at " << r.until;
     }
 }
 
@@ -228,20 +276,6 @@ TEST(parallel_scan, leaves_each_output_old_or_new_after_an_exception) {
 TEST(parallel_scan, leaves_each_output_old_or_new_after_a_stop) {
     leaves_each_output_old_or_new<true>(true, false);
     leaves_each_output_old_or_new<false>(false, false);
-}
-// Four blocks, which are all there is, and the stop comes in the first.
-TEST(parallel_scan, combines_no_more_after_a_stop_in_its_first_pass) {
-    fork_join_pool pool({.workers = 1});
-    const auto in = lines(4);
-    int turns = 0;
-    std::stop_source stop;
-    std::vector<line> out(in.size());
-    pool.run([&](context& w) {
-        EXPECT_TRUE(w.asked());
-        const auto combine = [&](const line& f, const line& g) { return ++turns, stop.request_stop(), then(f, g); };
-        EXPECT_FALSE(scan<true>(w, in, out, line{}, combine, {.grain = 1, .stop = stop.get_token()}));
-    });
-    EXPECT_EQ(turns, 1);
 }
 TEST(parallel_scan, begins_nothing_after_a_stop) {
     fork_join_pool pool({.workers = 2});
