@@ -41,6 +41,7 @@ public:
         parameter{.name = "short_deque", .standard = standard.short_deque},
         parameter{.name = "long_deque_probes", .standard = standard.long_deque_probes},
         parameter{.name = "steal_rounds", .standard = standard.steal_rounds, .most = 1000},
+        parameter{.name = "thieves_take_turns", .standard = 1, .least = 0, .most = 1},
         parameter{
             .name = "looks_before_sleep", .standard = standard.looks_before_sleep, .least = 0, .most = 1000},
         parameter{.name = "sleeps_after_one", .standard = 1, .least = 0, .most = 1},
@@ -67,6 +68,7 @@ public:
         if (which == "short_deque") parameters_.short_deque = value;
         if (which == "long_deque_probes") parameters_.long_deque_probes = value;
         if (which == "steal_rounds") parameters_.steal_rounds = static_cast<unsigned>(value);
+        if (which == "thieves_take_turns") parameters_.thieves_take_turns = value != 0;
         if (which == "io_slice_ns") io_slice_ns_ = static_cast<std::int64_t>(value);
         if (which == "search_ns") parameters_.search_ns = static_cast<std::int64_t>(value);
         if (which == "yield_pays_ns") parameters_.yield_pays_ns = static_cast<std::int64_t>(value);

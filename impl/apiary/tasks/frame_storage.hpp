@@ -91,17 +91,32 @@ private:
     // `room` counts down, so that release compares with zero, which its subtraction does anyway.
     struct list {
         block* top;
-        std::uint32_t room;  // releases until a batch goes to the depot
+        std::uint32_t room;      // releases until a batch goes to the depot
+        std::int32_t given = 0;  // batches, without those that it took
     };
     struct batch {
         block* top;
         std::uint32_t count;
     };
+    // Other processors have the lines of a batch's blocks. So the first block notes where the next few are, and each of
+    // those, beneath its link, where more are: the thread that takes the batch asks for all of them, and waits for
+    // three lines one after the other in place of one for each block. A thread that takes as many batches as it gives
+    // notes nothing.
+    static constexpr std::size_t in_first = 5, in_each = 7, most_in_batch = 32;
+    using addresses = std::array<block*, most_in_batch>;
+    struct notes {
+        std::array<cell<block*>, in_each> of;
+    };
+    static_assert(sizeof(block) + sizeof(notes) <= step);
+    // The first block that block i notes, i > 0.
+    static constexpr std::size_t noted_by(std::size_t i) { return in_first + 1 + in_each * (i - 1); }
+
     // The view that the depot has of a batch's first block.
     struct noted_batch {
         cell<block*> next;
         cell<noted_batch*> other;  // the next batch of the same size
         cell<std::uint32_t> count;
+        std::array<cell<block*>, in_first> ahead;  // null: this batch has no notes
     };
     static_assert(sizeof(noted_batch) <= step);
     struct depot {
@@ -109,26 +124,53 @@ private:
         std::array<cell<noted_batch*>, classes> batches{};
         std::vector<void*> slabs;  // so that a leak checker finds them
 
-        void add(std::size_t c, batch b) noexcept {
+        // `noted`: where its blocks are; null if it has no notes.
+        void add(std::size_t c, batch b, const addresses* noted) noexcept {
             block* const next = b.top->next.read();
             auto* const n = ::new (static_cast<void*>(b.top)) noted_batch;
             n->next.write(next);
             n->other.write(batches[c].read());
             n->count.write(b.count);
+            n->ahead[0].write(nullptr);
+            for (std::size_t k = 0; noted != nullptr && k != in_first; ++k) n->ahead[k].write((*noted)[k + 1]);
             batches[c].write(n);
         }
-        // Precondition: there is a batch of this size.
-        batch take(std::size_t c) noexcept {
+        // Precondition: there is a batch of this size. `noted`: as far as the first block has it.
+        batch take(std::size_t c, addresses& noted) noexcept {
             noted_batch* const n = batches[c].read();
             batches[c].write(n->other.read());
+            noted[1] = n->ahead[0].read();
+            for (std::size_t k = 1; noted[1] != nullptr && k != in_first; ++k) noted[k + 1] = n->ahead[k].read();
             const std::uint32_t count = n->count.read();
             return {before(n, n->next.read()), count};
         }
     };
 
+    [[gnu::noinline]] static void note(batch b, addresses& noted) noexcept {
+        block* at = b.top;
+        for (std::size_t i = 0; i != b.count; ++i, at = at->next.read()) noted[i] = at;
+        for (std::size_t i = 1; noted_by(i) < b.count; ++i) {
+            auto* const n = ::new (static_cast<void*>(noted[i] + 1)) notes;
+            for (std::size_t k = 0; k != in_each && noted_by(i) + k != b.count; ++k)
+                n->of[k].write(noted[noted_by(i) + k]);
+        }
+    }
+    [[gnu::noinline]] static void ask_for(batch b, const addresses& noted) noexcept {
+        for (std::size_t k = 1; k <= in_first; ++k) Sync::prefetch_to_write(noted[k]);
+        for (std::size_t i = 1; noted_by(i) < b.count; ++i) {
+            const notes& n = *std::launder(reinterpret_cast<notes*>(noted[i] + 1));
+            for (std::size_t k = 0; k != in_each && noted_by(i) + k != b.count; ++k)
+                Sync::prefetch_to_write(n.of[k].read());
+        }
+    }
+
     static constexpr std::size_t class_of(std::size_t bytes) { return (bytes - 1) / step; }
-    static constexpr std::uint32_t batch_of(std::size_t c) { return static_cast<std::uint32_t>(c < 8 ? 32 : 8); }
-    static constexpr list list_of(std::size_t c, batch b) { return {b.top, 2 * batch_of(c) - b.count}; }
+    static constexpr std::uint32_t batch_of(std::size_t c) {
+        return static_cast<std::uint32_t>(c < 8 ? most_in_batch : 8);
+    }
+    static void took(std::size_t c, list& mine, batch b) {
+        mine = {b.top, 2 * batch_of(c) - b.count, mine.given - 1};
+    }
     // Counts as full from the first block on: either this thread has not yet registered its hand-back at exit, or it
     // has already done it.
     static constexpr list unused{nullptr, 1};
@@ -150,10 +192,12 @@ private:
         list& mine = lists()[c];
         Sync::template at_thread_exit<&thread_ends>();
         depot& d = shared();
+        addresses noted;
+        noted[1] = nullptr;
         {
             const typename Sync::lock held(d.mutex);
             if (d.batches[c].read() != nullptr) {
-                mine = list_of(c, d.take(c));
+                took(c, mine, d.take(c, noted));
             } else {
                 const std::size_t bytes = (c + 1) * step;
                 const std::uint32_t n = batch_of(c);
@@ -163,9 +207,10 @@ private:
                 auto* const slab = reinterpret_cast<std::byte*>(lines);
                 batch made{nullptr, n};
                 for (std::size_t i = n; i-- > 0;) made.top = before(slab + i * bytes, made.top);
-                mine = list_of(c, made);
+                took(c, mine, made);
             }
         }
+        if (noted[1] != nullptr) ask_for({mine.top, 2 * batch_of(c) - mine.room}, noted);
         block* const b = mine.top;
         mine.top = b->next.read();
         ++mine.room;
@@ -180,9 +225,12 @@ private:
             return;
         }
         const batch older = exited() ? batch{std::exchange(mine, unused).top, 1} : cut(c, mine);
+        const bool notes_it = ++mine.given > 0 && older.count == batch_of(c);
+        addresses noted;
+        if (notes_it) note(older, noted);
         depot& d = shared();
         const typename Sync::lock held(d.mutex);
-        d.add(c, older);
+        d.add(c, older, notes_it ? &noted : nullptr);
     }
     // Precondition: the list is full. Keeps its newest batch, whose lines are warm, and returns the older one.
     static batch cut(std::size_t c, list& full) noexcept {
@@ -203,7 +251,7 @@ private:
         const typename Sync::lock held(d.mutex);
         for (std::size_t c = 0; c != classes; ++c) {
             list& mine = lists()[c];
-            if (mine.top != nullptr) d.add(c, {mine.top, 2 * batch_of(c) - mine.room});
+            if (mine.top != nullptr) d.add(c, {mine.top, 2 * batch_of(c) - mine.room}, nullptr);
             mine = unused;
         }
     }

@@ -26,7 +26,7 @@
 //
 // Checked by model_check/schedulers/hive; tested by the hive's tests and crew_test.cpp. Stressed by
 // stress/schedulers/hive. Not modelled: the yield and the second look, the timed yields, the processor of the waker.
-// Decisions: impl/DECISIONS.md D5, D6, D8, D9, D31, D55, D71.
+// Decisions: impl/DECISIONS.md D5, D6, D8, D9, D31, D55, D71, D258.
 #pragma once
 
 #include <algorithm>
@@ -35,9 +35,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include <apiary/parking/sleeper.hpp>
 #include <apiary/queues/steal_result.hpp>
+#include <apiary/sync/cache_line.hpp>
 #include <apiary/tasks/job.hpp>
 #include <apiary/workers/concepts.hpp>
 #include <apiary/workers/counters.hpp>
@@ -74,6 +76,7 @@ public:
           driver_(make_driver(c.owner())) {
         static_assert(worker_sources<sources_type>);
         leaving_.store(false, std::memory_order_relaxed);
+        has_thief_.store(false, std::memory_order_relaxed);
         if constexpr (!sync::checked) waker_processor_.store(unknown_processor, std::memory_order_relaxed);
     }
     worker(const worker&) = delete;
@@ -329,18 +332,29 @@ private:
     }
 
     // `any`: also takes a task from a slot whose owner may be about to take it.
+    // Thieves that meet at a victim make each other's reads and compare-exchanges fail, and its own wait. So a thief
+    // passes over a worker at which another one is, and tries it after all if its next sleep ends at work that it sees:
+    // a thief that has lost its processor there holds up nobody.
     bool steal(bool any = false) {
         if constexpr (!ready_type::shared) return false;
         const auto& peers = crew_.table();
         const unsigned count = peers.size();
         if (count == 1) return false;
+        const bool takes_turns = !std::exchange(insists_, false) && !any && crew_.parameters().thieves_take_turns;
         for (unsigned round = 0; round < crew_.parameters().steal_rounds; ++round) {
             const unsigned start = random_.below(count);
             bool contended = false;
             for (unsigned i = 0; i < count; ++i) {
                 const unsigned victim = (start + i) % count;
                 if (victim == index_) continue;
-                const auto [status, stolen, moved] = ready_.steal_from(peers[victim]->ready_, any);
+                worker& from = *peers[victim];
+                if (takes_turns && from.has_thief_.load(std::memory_order_relaxed)) {
+                    sync::reach("worker.left_to_another");
+                    continue;
+                }
+                if (takes_turns) from.has_thief_.store(true, std::memory_order_relaxed);
+                const auto [status, stolen, moved] = ready_.steal_from(from.ready_, any);
+                if (takes_turns) from.has_thief_.store(false, std::memory_order_relaxed);
                 if (status == steal_status::taken) {
                     sync::reach("worker.stole");
                     tallies_.stolen.add(1 + moved);
@@ -409,13 +423,14 @@ private:
         std::int64_t from = 0;
         if constexpr (trace::on) from = owner_.now_ns();
         if constexpr (!sync::checked) waker_processor_.store(unknown_processor, std::memory_order_relaxed);
+        const auto in_sight = [&] { return insists_ = look(); };
         if (!naps) {
             sleeper_.sleep(until, [&] {
                 fence_against_pushers();
-                return look();
+                return in_sight();
             });
         } else {
-            sleeper_.nap(std::min(until, owner_.now_ns() + crew_.parameters().nap_ns), look);
+            sleeper_.nap(std::min(until, owner_.now_ns() + crew_.parameters().nap_ns), in_sight);
         }
         idle_.slept(runner_.tasks_run());
         if (crew_.parameters().idle_cpu != 0) spin_.idle_until(owner_.now_ns());
@@ -541,6 +556,7 @@ private:
     idle_spin spin_{crew_.parameters()};
     task_runner<sync> runner_{owner_.on_exception()};
     worker_tallies<sync> tallies_;
+    bool insists_ = false;  // its last sleep was none: there was work in sight
     [[no_unique_address]] trace trace_;
 
     // Other threads use the following, too.
@@ -549,6 +565,7 @@ private:
     typename sync::template atomic<bool> leaving_;
     driver_type driver_;
     ready_type ready_;
+    alignas(cache_line) typename sync::template atomic<bool> has_thief_;  // a hint
 };
 
 }  // namespace apiary

@@ -238,6 +238,54 @@ TEST(worker, that_has_searched_meets_the_pushers_before_it_looks_for_more) {
     EXPECT_EQ(fences, 1);
 }
 
+// Worker 1 is at worker 0, whose slot holds a task, and looks a second time before it takes it. `meanwhile` is called
+// then.
+template <class Meanwhile>
+void while_a_thief_is_there(stepped& s, Meanwhile meanwhile) {
+    told_sync::on_yield = [&] {
+        told_sync::on_yield = nullptr;
+        meanwhile();
+    };
+    (void)s[1].turn_once();
+    ASSERT_FALSE(told_sync::on_yield) << "worker 1 has not come to it";
+}
+
+TEST(thief, passes_over_a_worker_at_which_another_is_and_takes_the_task_after_a_sleep_that_was_none) {
+    stepped s(3, {.looks_before_sleep = 0, .naps = 0});
+    for (int again = 0; again != 2; ++again) {
+        int ran = 0;
+        s.post_local(s[0], [&] { ++ran; });
+        while_a_thief_is_there(s, [&] {
+            EXPECT_FALSE(s[2].turn_once());
+            EXPECT_FALSE(s[2].turn_once());
+            s[2].sleep_once();
+            EXPECT_EQ(s[2].driver().waits, 0);
+            EXPECT_TRUE(s[2].turn_once());
+            EXPECT_EQ(ran, 1);
+        });
+        s.post_local(s[0], [&] { ++ran; });
+        EXPECT_TRUE(s[2].turn_once()) << "the first thief has gone";
+        EXPECT_EQ(ran, 2);
+    }
+}
+
+TEST(thief, passes_over_nobody_where_thieves_take_no_turns) {
+    stepped s(3, {.thieves_take_turns = false});
+    s.post_local(s[0], [] {});
+    while_a_thief_is_there(s, [&] { EXPECT_TRUE(s[2].turn_once()); });
+}
+
+TEST(thief, passes_over_nobody_after_a_stop) {
+    stepped s(3);
+    int ran = 0;
+    s.post_local(s[0], [&] { ++ran; });
+    while_a_thief_is_there(s, [&] {
+        s.stop(stop_mode::drain);
+        s[2].run();
+        EXPECT_EQ(ran, 1);
+    });
+}
+
 TEST(worker, that_watches_the_clock_for_a_timer_sees_a_post_meanwhile_and_does_not_park) {
     stepped s(1, {.timer_spin_ns = 1000});
     s[0].sources().due = 1000;  // the clock stands at 0: just near enough to be watched

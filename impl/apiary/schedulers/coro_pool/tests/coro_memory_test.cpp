@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -191,6 +192,49 @@ TEST(frame_blocks, come_back_from_a_thread_that_only_gives_back) {
                   }),
                   0U)
             << n;
+}
+
+// Tells for which lines it was asked.
+struct told_sync : apiary::real_sync {
+    static inline std::set<const void*> asked;
+    static void prefetch_to_write(const void* p, site = {}) noexcept { asked.insert(p); }
+};
+using told_blocks = apiary::basic_frame_blocks<told_sync>;
+
+std::vector<void*> take_told(std::size_t n, std::size_t bytes) {
+    std::vector<void*> all(n);
+    for (void*& p : all) p = told_blocks::allocate(bytes);
+    return all;
+}
+
+TEST(frame_blocks, of_a_batch_that_another_thread_has_freed_are_all_asked_for_at_once) {
+    for (const auto& [bytes, batch] : {std::pair{64UL, 32UL}, {500UL, 32UL}, {700UL, 8UL}}) {
+        const std::vector<void*> used = take_told(3 * batch, bytes);
+        std::thread([&] {
+            for (void* const p : used) told_blocks::release(p, bytes);
+            std::thread([&] {  // while the other lives: what it has kept is not given back yet
+                for (int i = 0; i != 2; ++i) {
+                    told_sync::asked.clear();
+                    const std::vector<void*> first = take_told(1, bytes);
+                    EXPECT_EQ(told_sync::asked.size(), batch - 1) << bytes;
+                    for (void* const p : take_told(batch - 1, bytes)) EXPECT_EQ(told_sync::asked.count(p), 1U) << bytes;
+                    EXPECT_EQ(told_sync::asked.count(first[0]), 0U);
+                    EXPECT_EQ(told_sync::asked.size(), batch - 1) << "an allocation that finds a block asks for none";
+                }
+            }).join();
+        }).join();
+    }
+}
+
+TEST(frame_blocks, of_a_thread_that_has_ended_are_not_asked_for) {
+    for (const std::size_t n : {1U, 8U}) {  // 8: a batch
+        std::thread([&] {
+            for (void* const p : take_told(n, 900)) told_blocks::release(p, 900);
+        }).join();
+        told_sync::asked.clear();
+        (void)take_told(n, 900);
+        EXPECT_TRUE(told_sync::asked.empty());
+    }
 }
 
 TEST(coro_memory, a_frame_that_gets_no_memory_throws_in_its_caller) {
