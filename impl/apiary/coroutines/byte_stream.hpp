@@ -186,12 +186,12 @@ class byte_stream {
         }
 
         void on_ready(readiness r) noexcept override {
-            operation* completed[2];
+            of_both completed;
             {
                 const lock held(mutex_);
                 if (r.ended || r.hung_up) told_the_end_.write(true);
-                completed[reads] = r.readable || r.hung_up ? goes_on(reads) : nullptr;
-                completed[writes] = r.writable || r.hung_up ? goes_on(writes) : nullptr;
+                completed = {r.readable || r.hung_up ? goes_on(reads) : nullptr,
+                             r.writable || r.hung_up ? goes_on(writes) : nullptr};
             }
             finish(completed);
         }
@@ -212,9 +212,7 @@ class byte_stream {
                 watched = phase_.read() == phase::watched;
                 if (watched) own();
             }
-            operation* ended[2];
-            end_all(ended, awaited::closed, 0);
-            finish(ended);
+            finish(end_all(awaited::closed, 0));
             if (watched)
                 service_.there(end_.timed, end_);
             else
@@ -232,6 +230,7 @@ class byte_stream {
         friend operation;
         friend byte_stream;
         enum class phase : std::uint8_t { fresh, begins, watched, off };
+        using of_both = std::array<operation*, 2>;  // by side
 
         // ---- With mutex_ held.
         // False: it must wait.
@@ -248,9 +247,8 @@ class byte_stream {
             own();
             return true;
         }
-        // Calls the system. False: the call would block.
+        // Calls the system, on a side that may be ready. False: the call would block.
         bool completes(operation& o) {
-            may_[o.side_].write(true);
             for (;;) {
                 const std::size_t before = o.done_.read();
                 const std::size_t room = o.size_ - before;
@@ -282,18 +280,20 @@ class byte_stream {
         }
 
         // ---- Without it.
-        static void finish(operation* (&taken)[2]) {
+        static void finish(const of_both& taken) {
             for (operation* o : taken)
                 if (o != nullptr) o->finish();
         }
-        void end_all(operation* (&taken)[2], awaited why, int error) {
+        of_both end_all(awaited why, int error) {
             const lock held(mutex_);
+            of_both taken;
             for (const side s : {reads, writes}) {
                 taken[s] = waiting_[s].read();
                 if (taken[s] == nullptr) continue;
                 waiting_[s].write(nullptr);  // I2
                 taken[s]->ends(why, error);
             }
+            return taken;
         }
 
         void begin_to_watch() {
@@ -306,8 +306,7 @@ class byte_stream {
                     if (phase_.read() != phase::begins) throw;
                     phase_.write(phase::fresh);
                 }
-                operation* ended[2];  // the other side may rely on this message
-                end_all(ended, awaited::closed, ENOMEM);
+                const of_both ended = end_all(awaited::closed, ENOMEM);  // the other side may rely on this message
                 close_if_off();
                 finish(ended);
                 release();
@@ -348,15 +347,12 @@ class byte_stream {
                 return release();
             }
             bool closed;
-            operation* completed[2]{};
             {
                 const lock held(mutex_);
                 phase_.write(phase::watched);
                 closed = closed_.read();
-                if (!closed) completed[reads] = goes_on(reads), completed[writes] = goes_on(writes);
             }
-            finish(completed);
-            if (closed) end();
+            if (closed) end();  // what is ready meanwhile the watch reports
         }
         static bool end_it(job<sync>& self, job_end how, any_worker*) {
             core& c = static_cast<message&>(self).of;
@@ -381,8 +377,7 @@ class byte_stream {
                 error_off_.write(error);
                 if (!still_ours) descriptor_closed_.write(true);
             }
-            operation* ended[2];
-            end_all(ended, why, error);
+            const of_both ended = end_all(why, error);
             close_if_off();
             finish(ended);
         }

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <new>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <thread>
@@ -51,17 +52,18 @@ struct service : timer_thread<real_sync, epoll_driver, manual_clock<>> {
         ++messages;
         timer_thread::there(t, what);
     }
+    watch_result watch(apiary::event_source& source, apiary::interest what) {
+        if (refuses_without_memory) throw std::bad_alloc();
+        return refuses ? *refuses : timer_thread::watch(source, what);
+    }
     void step() {
         (void)run_due();
         driver().wait(0);
         driver().poll();
     }
-    watch_result watch(apiary::event_source& s, apiary::interest what) {
-        return answer ? answer() : timer_thread::watch(s, what);
-    }
-    bool no_memory = false, drops = false;
+    bool no_memory = false, drops = false, refuses_without_memory = false;
+    std::optional<watch_result> refuses;  // what a watch says
     int messages = 0;
-    std::function<watch_result()> answer;  // in place of the driver's
     std::function<void()> meanwhile;
 };
 using stream = byte_stream<service>;
@@ -384,28 +386,6 @@ TEST_F(byte_streams, tell_a_reader_of_the_reset_also_where_a_writer_waits) {
     EXPECT_TRUE(written.closed(EPIPE));
 }
 
-TEST_F(byte_streams, tell_both_sides_why_they_cannot_be_watched) {
-    const auto both_are_told = [&](std::function<watch_result()> answer, int error) {
-        ends peer;
-        result r, v, later;
-        {
-            stream s(w, peer.fd[0]);
-            reads({home}, s, some, r);
-            writes({home}, s, more, v);
-            w.answer = std::move(answer);
-            w.step();
-            w.answer = nullptr;
-            EXPECT_TRUE(r.closed(error) && v.closed(error)) << error;
-            reads({home}, s, some, later);
-            EXPECT_TRUE(later.closed(error)) << error;
-        }
-        EXPECT_FALSE(is_open(peer.fd[0]));
-    };
-    both_are_told([] { return watch_result::watched_before; }, EBUSY);
-    both_are_told([] { return watch_result::bad_descriptor; }, EPERM);
-    both_are_told([]() -> watch_result { throw std::bad_alloc(); }, ENOMEM);
-}
-
 TEST_F(byte_streams, refuse_what_is_no_socket) {
     int pipe[2];
     ASSERT_EQ(::pipe(pipe), 0);
@@ -615,6 +595,55 @@ TEST_F(byte_streams, without_memory_for_the_message_leave_nothing_behind) {
         EXPECT_TRUE(r.no_memory);
     }
     EXPECT_FALSE(is_open(second)) << "the message was dropped before";
+}
+
+TEST_F(byte_streams, that_cannot_be_watched_say_why_and_close_their_descriptor) {
+    struct {
+        std::optional<watch_result> refuses;
+        awaited how;
+        int error;
+    } const rows[] = {{watch_result::worker_ends, awaited::cancelled, 0},
+                      {watch_result::watched_before, awaited::closed, EBUSY},
+                      {watch_result::bad_descriptor, awaited::closed, EPERM},
+                      {std::nullopt, awaited::closed, ENOMEM}};
+    for (const auto& row : rows) {
+        ends peer;
+        w.refuses = row.refuses;
+        w.refuses_without_memory = !row.refuses;
+        result waits, writes_too, later;
+        {
+            stream s(w, peer.fd[0]);
+            reads({home}, s, some, waits);
+            writes({home}, s, more, writes_too);
+            w.step();
+            for (const result* r : {&waits, &writes_too}) {
+                EXPECT_EQ(r->ended, 1);
+                EXPECT_EQ(r->t.how, row.how);
+                EXPECT_EQ(r->t.error, row.error);
+            }
+            reads({home}, s, some, later);
+            EXPECT_EQ(later.t.how, row.how);
+            EXPECT_EQ(later.t.error, row.error);
+        }
+        EXPECT_FALSE(is_open(peer.fd[0]));
+    }
+}
+
+TEST(socket_calls, say_how_many_bytes_or_a_negative_errno_and_know_tcp) {
+    apiary::socket_calls calls;
+    const ends local, tcp(true);
+    std::byte b{};
+    errno = EPERM;
+    EXPECT_EQ(calls.write(local.fd[0], &b, 0), 0) << "none is no error";
+    EXPECT_EQ(calls.write(local.fd[0], &b, 1), 1);
+    EXPECT_EQ(calls.read(local.fd[1], &b, 1), 1);
+    EXPECT_EQ(calls.read(local.fd[1], &b, 1), -EAGAIN);
+    EXPECT_EQ(calls.write(-1, &b, 1), -EBADF);
+    EXPECT_TRUE(calls.short_read_is_last(tcp.fd[0]));
+    EXPECT_FALSE(calls.short_read_is_last(local.fd[0]));
+    EXPECT_FALSE(calls.short_read_is_last(-1));
+    calls.close(local.fd[0]);
+    calls.close(tcp.fd[0]);
 }
 
 TEST_F(byte_streams, with_a_frame_that_goes_while_it_waits_wait_for_nobody) {

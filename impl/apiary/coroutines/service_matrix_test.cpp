@@ -1,8 +1,12 @@
 // Each await that a service ends, in each situation: on_compute, readable and writable, stopped before, cancelled
 // meanwhile, refused, dropped, closed, without memory, its frame gone, and two of these at once. await_matrix_test.cpp
 // has the awaits that wait in lists.
+#include <apiary/coroutines/async_event.hpp>
+#include <apiary/coroutines/limited.hpp>
 #include <apiary/coroutines/on_compute.hpp>
 #include <apiary/coroutines/readable.hpp>
+#include <apiary/coroutines/select.hpp>
+#include <apiary/coroutines/sleeping.hpp>
 
 #include <gtest/gtest.h>
 
@@ -312,6 +316,67 @@ TEST_P(service_matrix, gives_the_one_answer_that_is_allowed_and_leaves_nothing) 
 INSTANTIATE_TEST_SUITE_P(each, service_matrix, testing::ValuesIn(cells()), [](const testing::TestParamInfo<cell>& c) {
     return std::string(c.param.of.name) + "_" + c.param.in->name;
 });
+
+// A service whose jobs the test ends.
+struct keeps_jobs {
+    using sync = real_sync;
+    struct timed {};
+    std::int64_t now_ns() const { return 0; }
+    void at(std::int64_t, timed&, job<>& what) { jobs.push_back(&what); }
+    void cancel(timed&) noexcept {
+        if (drops) ended = jobs.back()->drop();
+    }
+    void there(timed& t, job<>& what) { at(0, t, what); }
+    apiary::watch_result watch(apiary::event_source&, apiary::interest) { return apiary::watch_result::watched; }
+    bool unwatch(apiary::event_source&) { return true; }
+    std::vector<job<>*> jobs;
+    bool drops = false;  // a cancelled timer's job
+    apiary::job_end ended{};
+};
+
+// A job that answers `cancelled` is in no worker's count of what it has run.
+TEST(service_jobs, answer_that_they_have_run_or_were_dropped) {
+    using apiary::job_end;
+    struct coroutines {
+        static plain_coroutine<> sleeps(coroutine_place<>, keeps_jobs& s, awaited& how) {
+            how = co_await apiary::sleep_until(s, 10);
+        }
+        static plain_coroutine<> waits(coroutine_place<>, keeps_jobs& s, apiary::async_event<>& e, awaited& how) {
+            how = co_await e.wait_until(s, 10);
+        }
+        static plain_coroutine<> reads(coroutine_place<>, keeps_jobs& s, awaited& how) {
+            how = co_await apiary::readable(s, 0);
+        }
+    };
+    apiary::resume_here<> home;
+    keeps_jobs s;
+    awaited how = awaited::closed;
+    coroutines::sleeps({home}, s, how);
+    EXPECT_EQ(s.jobs.back()->run(), job_end::run);
+    EXPECT_EQ(how, awaited::done);
+    const auto sleeper = coroutines::sleeps({home}, s, how);
+    s.drops = true;
+    sleeper.frame.destroy();
+    EXPECT_EQ(s.ended, job_end::drop);
+    s.drops = false;
+    apiary::async_event<> event;
+    coroutines::waits({home}, s, event, how);
+    EXPECT_EQ(s.jobs.back()->run(), job_end::run);
+    EXPECT_EQ(how, awaited::timed_out);
+    apiary::stop_hooks<> stop;
+    coroutines::reads({home, &stop}, s, how);
+    EXPECT_EQ(s.jobs.back()->run(), job_end::run) << "it is watched";
+    EXPECT_TRUE(stop.ask());
+    EXPECT_EQ(s.jobs.back()->run(), job_end::run) << "and is no more";
+    EXPECT_EQ(how, awaited::cancelled);
+}
+
+TEST(service_jobs, a_deadline_that_was_no_arm_is_withdrawn_at_once) {
+    keeps_jobs s;
+    apiary::timed_arm<keeps_jobs> arm(s, 10);
+    EXPECT_TRUE(arm.withdraw());
+    EXPECT_TRUE(s.jobs.empty());
+}
 
 }  // namespace
 }  // namespace service_matrix_test

@@ -70,7 +70,7 @@ class stop_hooks {
     using inside_it = typename brief_lock<Sync>::held;
 
 public:
-    stop_hooks() { running_.store(nullptr, std::memory_order_relaxed); }
+    stop_hooks() = default;
     stop_hooks(const stop_hooks&) = delete;
     stop_hooks& operator=(const stop_hooks&) = delete;
 
@@ -142,7 +142,7 @@ private:
     }
 
     brief_lock<Sync> lock_;
-    typename Sync::template atomic<hook*> running_;
+    typename Sync::template atomic<hook*> running_{nullptr};
     // Guarded by lock_.
     typename Sync::template cell<bool> asked_{false};
     linked_list<hook> all_;

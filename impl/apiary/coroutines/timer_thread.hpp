@@ -137,7 +137,6 @@ private:
             job<Sync>* left;
             {
                 const typename Sync::lock held(mutex_);
-                stopped_.write(true);
                 timed* const t = heap_.pop();
                 if (t == nullptr) return;
                 left = t->what.read();

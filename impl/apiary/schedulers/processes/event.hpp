@@ -73,8 +73,8 @@ struct event {
 template <class Sync>
 struct alignas(16) event_node {
     template <class T>
-    event_node(event_type type, std::uint64_t tag, yield_error error, T&& data)
-        : what{type, error, held_sender::none, 0, tag, payload(std::forward<T>(data))} {}
+    event_node(event_type type, std::uint64_t tag, yield_error error, T&& data, std::uint32_t call)
+        : what{type, error, held_sender::none, call, tag, payload(std::forward<T>(data))} {}
 
     typename Sync::template cell<event_node*> next;
     event what;
@@ -87,17 +87,17 @@ struct event_blocks {
     static_assert(!recycles_memory<Sync> || sizeof(node) <= pool::block_bytes);
 
     template <class T>
-    static node* make(event_type type, std::uint64_t tag, yield_error error, T&& data) {
+    static node* make(event_type type, std::uint64_t tag, yield_error error, T&& data, std::uint32_t call = 0) {
         if constexpr (recycles_memory<Sync>) {
             void* const block = pool::allocate();
             try {
-                return ::new (block) node(type, tag, error, std::forward<T>(data));
+                return ::new (block) node(type, tag, error, std::forward<T>(data), call);
             } catch (...) {
                 pool::release(block);
                 throw;
             }
         } else {
-            return Sync::template create<node>(type, tag, error, std::forward<T>(data));
+            return Sync::template create<node>(type, tag, error, std::forward<T>(data), call);
         }
     }
     static void release(node* n) noexcept {

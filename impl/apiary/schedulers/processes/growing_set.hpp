@@ -42,14 +42,7 @@ public:
     bool erase(const T& t) {
         if (many_ != nullptr) [[unlikely]]
             return erase_of_many(t);
-        bool any = false;
-        for (std::size_t i = few_.size(); i != 0; --i) {
-            if (!Equal()(few_[i - 1], t)) continue;
-            few_[i - 1] = few_.back();
-            few_.pop_back();
-            any = true;
-        }
-        return any;
+        return std::erase_if(few_, [&t](const T& one) { return Equal()(one, t); }) != 0;
     }
     // Precondition: not empty.
     T take_any() {

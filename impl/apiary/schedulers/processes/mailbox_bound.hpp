@@ -47,7 +47,7 @@ class mailbox_bound {
     using word = std::uint64_t;
 
 public:
-    mailbox_bound() { word_.store(0, std::memory_order_relaxed); }
+    mailbox_bound() = default;
     mailbox_bound(const mailbox_bound&) = delete;
     mailbox_bound& operator=(const mailbox_bound&) = delete;
 
@@ -106,7 +106,7 @@ private:
         return true;
     }
 
-    typename Sync::template atomic<word> word_;  // generation, policy, limit, count
+    typename Sync::template atomic<word> word_{0};  // generation, policy, limit, count
 };
 
 }  // namespace apiary

@@ -131,9 +131,9 @@ protected:
                                                                        : send_answer::no_such_process;
     }
     // Makes an event that was promised when something was accepted, and so cannot be refused any more.
-    static node* make_promised(event_type what, pid about, payload&& data = {}) noexcept {
+    static node* make_promised(event_type what, pid about, payload&& data = {}, std::uint32_t call = 0) noexcept {
         try {
-            return blocks::make(what, about.value, yield_error::none, std::move(data));
+            return blocks::make(what, about.value, yield_error::none, std::move(data), call);
         } catch (const std::bad_alloc&) {
             Sync::fail(
                 "processes: no memory to tell a process what it was promised: an end, an answer, or that there is room");
@@ -144,8 +144,7 @@ protected:
     send_answer tell(worker_type* here, pid from, pid to, event_type what, std::uint32_t which = 0) {
         place* const p = find(to);
         if (p == nullptr || !p->word.looks_alive(to.generation())) return refusal(p, to);
-        node* const n = blocks::make(what, from.value, yield_error::none, payload());
-        n->what.call = which;
+        node* const n = blocks::make(what, from.value, yield_error::none, payload(), which);
         return push(here, *p, to.generation(), n, what == event_type::kill || what == event_type::room);
     }
     template <class T>
@@ -176,12 +175,11 @@ protected:
     // Tells the sender of a request that `receiver` will not answer. The sender checks whether it still waits for that
     // receiver.
     void no_answer(worker_type* here, pid receiver, reply_to what) {
-        place* const p = find(what.to);
+        place& p = *find(what.to);  // it asked, so it has a place
         send_answer a = send_answer::no_such_process;
-        if (p != nullptr && p->word.looks_alive(what.to.generation())) {
-            node* const n = make_promised(event_type::unanswered, receiver);
-            n->what.call = what.tag;
-            a = push(here, *p, what.to.generation(), n, true);
+        if (p.word.looks_alive(what.to.generation())) {
+            node* const n = make_promised(event_type::unanswered, receiver, {}, what.tag);
+            a = push(here, p, what.to.generation(), n, true);
         }
         if (a != send_answer::accepted) books_.late_completion();
     }

@@ -282,9 +282,8 @@ private:
     }
     // A linked_end also ends a process that blocks.
     void tell_end(worker_type* here, pid to, node* n) noexcept {
-        place* const p = base::find(to);
-        if (p == nullptr) return blocks::release(n);
-        (void)base::push(here, *p, to.generation(), n, n->what.type == event_type::linked_end);
+        place& p = *base::find(to);  // it asked, so it has a place
+        (void)base::push(here, p, to.generation(), n, n->what.type == event_type::linked_end);
     }
 
     void raise_phase(typename base::phase to) {

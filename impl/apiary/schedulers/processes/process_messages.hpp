@@ -92,8 +92,7 @@ protected:
         if (p == nullptr) return send_answer::no_such_process;
         // Make the event first: meanwhile other senders would take the place's line away again (impl/DECISIONS.md,
         // D239).
-        node* const n = blocks::make(type, sender.value, yield_error::none, std::forward<T>(data));
-        n->what.call = call;
+        node* const n = blocks::make(type, sender.value, yield_error::none, std::forward<T>(data), call);
         p->word.asks_to_push();
         send_answer a = send_answer::accepted;
         if (p->is_bounded()) [[unlikely]] {
@@ -148,6 +147,7 @@ protected:
         p.more().bound.give_back(p.generation, n);
         if (waited_for) events.each([&](event& e) { let_sender_go(&here, p.id(), e); });
     }
+    // A process that waits here has a place, which stays.
     void let_sender_go(worker_type* here, pid receiver, event& e) {
         const held_sender held = std::exchange(e.held, held_sender::none);
         if (held == held_sender::thread) {
@@ -157,9 +157,9 @@ protected:
         }
         if (held != held_sender::process) return;
         waits_no_more(e.from(), receiver);
-        place* const p = find(e.from());
-        if (p == nullptr || !p->word.looks_alive(e.from().generation())) return;
-        (void)base::push(here, *p, e.from().generation(), base::make_promised(event_type::room, receiver), true);
+        place& p = *find(e.from());
+        if (!p.word.looks_alive(e.from().generation())) return;
+        (void)base::push(here, p, e.from().generation(), base::make_promised(event_type::room, receiver), true);
     }
     // With drop_oldest: drops the oldest messages beyond the bound.
     void drop_oldest(worker_type& here, place& p, event_list<Sync>& events) {
@@ -202,18 +202,13 @@ private:
         }
         // With drop_oldest, a receiver that blocks is woken so that it can drop messages.
         const bool calls = then == when_full::drop_oldest && bound.count(to.generation()) > bound.limit().most;
-        const send_answer a = queued(p.word.push(to.generation(), n, calls), p, here);
-        if (a != send_answer::accepted) bound.give_back(to.generation(), 1);
-        return a;
+        return queued(p.word.push(to.generation(), n, calls), p, here);  // a refusal: it has ended, and needs no room
     }
     // Pushes beyond the bound; the sender then waits.
     [[gnu::noinline]] send_answer send_to_full(worker_type* here, place* from, place& p, pid to, node* n) {
         const auto push_beyond = [&] {
-            auto& bound = p.more().bound;
-            if (!bound.take_beyond(to.generation())) return send_answer::no_such_process;
-            const send_answer a = queued(p.word.push(to.generation(), n, false), p, here);
-            if (a != send_answer::accepted) bound.give_back(to.generation(), 1);
-            return a;
+            if (!p.more().bound.take_beyond(to.generation())) return send_answer::no_such_process;
+            return queued(p.word.push(to.generation(), n, false), p, here);
         };
         if (from != nullptr) {
             if (!suspend(*from, to)) return send_answer::full;
@@ -241,9 +236,9 @@ private:
                 // note, under this mutex, that it no longer waits.
                 for (pid at = by; at && at != from.id();) {
                     circle.push_back(at);
-                    place* const p = find(at);
-                    const bool there = p != nullptr && p->word.looks_alive(at.generation()) && p->is_bounded();
-                    at = there ? p->more().waits_for.read() : pid{};
+                    place& p = *find(at);
+                    const bool there = p.word.looks_alive(at.generation()) && p.is_bounded();
+                    at = there ? p.more().waits_for.read() : pid{};
                     if (at == from.id()) circle.push_back(at);
                 }
                 if (by == from.id()) circle.push_back(by);
@@ -263,11 +258,11 @@ private:
     // Called before the sender's worker comes to the sender, so that a message of the receiver to it closes no circle
     // meanwhile.
     void waits_no_more(pid sender, pid receiver) {
-        place* const p = find(sender);
+        place& p = *find(sender);
         const typename Sync::lock held(circles_mutex_);
         // With the mutex held, a sender that lives and waits cannot be a later process of that place.
-        if (p == nullptr || !p->word.looks_alive(sender.generation()) || !p->is_bounded()) return;
-        if (p->more().waits_for.read() == receiver) p->more().waits_for.write({});
+        if (!p.word.looks_alive(sender.generation()) || !p.is_bounded()) return;
+        if (p.more().waits_for.read() == receiver) p.more().waits_for.write({});
     }
     // Without memory for the process's own entry, only the sum in the report counts them.
     void note_undelivered(place& p, std::uint64_t letters) noexcept {

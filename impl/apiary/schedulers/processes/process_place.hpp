@@ -145,31 +145,25 @@ struct alignas(64) process_place : job<Sync> {
         // Both fields count up from small numbers, so mix them.
         std::size_t operator()(const reply_to& r) const { return r.to.value * 0x9E37'79B9'7F4A'7C15 + r.tag; }
     };
-    // State that few processes have.
-    struct rest {
+    // State that few processes have: what is of one process alone, and what stays with the place.
+    struct of_one {
         pending_calls::tags tags;
         std::vector<pid> watchers;
         process_links links;
         growing_set<reply_to, by_request> owed;   // requests that it has received and not answered
         growing_set<asked, by_tag, by_tag> asks;  // requests that it has sent and whose answer it waits for
-        event_list<Sync> kept;                    // events kept until a block ends
+        pid suspended_by;                         // the process whose mailbox was full
+        std::uint64_t undelivered = 0;  // for the report: messages that were buried while the process went on
+    };
+    struct rest : of_one {
+        event_list<Sync> kept;  // events kept until a block ends
         mailbox_bound<Sync, process_limits<Sync>::generation_bits> bound;
         bool was_bounded = false;       // keeps `rest` with the place, because a late sender may look at it
-        pid suspended_by;               // the process whose mailbox was full
-        std::uint64_t undelivered = 0;  // for the report: messages that were buried while the process went on
         // As suspended_by, for a bounded process; read by those that look for circles. Guarded by the core's
         // circles_mutex_.
         typename Sync::template cell<pid> waits_for{pid{}};
 
-        void clear() {
-            tags = decltype(tags)();  // clear() would keep the memory
-            watchers = std::vector<pid>();
-            links = process_links();
-            owed = decltype(owed)();
-            asks = decltype(asks)();
-            suspended_by = {};
-            undelivered = 0;
-        }
+        void clear() { static_cast<of_one&>(*this) = of_one(); }  // gives the memory back, too
     };
     rest& more() {
         if (more_ == nullptr) more_ = std::make_unique<rest>();
@@ -178,12 +172,12 @@ struct alignas(64) process_place : job<Sync> {
     bool has_more() const { return more_ != nullptr; }
     pid id() const { return pid::of(index, generation); }
     // For senders. True: more().bound is set, and says for which generation.
-    bool is_bounded() const { return bounded_.load(std::memory_order_acquire) != 0; }  // S1
+    bool is_bounded() const { return bounded_.load(std::memory_order_acquire); }  // S1
     // Call it before the process is queued.
     void set_bound(mailbox_limit l) {
         more().was_bounded = true;
         more().bound.open(generation, l);
-        bounded_.store(1, std::memory_order_release);  // S1
+        bounded_.store(true, std::memory_order_release);  // S1
     }
 
     [[nodiscard]] bool called_for(std::uint64_t tag) {
@@ -241,7 +235,7 @@ struct alignas(64) process_place : job<Sync> {
 
     // Makes the place ready for its next process. Precondition: the former process has been destroyed.
     void empty() {
-        bounded_.store(0, std::memory_order_relaxed);
+        bounded_.store(false, std::memory_order_relaxed);
         if (has_more() && more().was_bounded)
             more_->clear();
         else
@@ -261,7 +255,7 @@ struct alignas(64) process_place : job<Sync> {
     bool completed_meanwhile : 1 = false;  // a call ended while it was suspended
 
 private:
-    typename Sync::template atomic<std::uint8_t> bounded_{0};
+    typename Sync::template atomic<bool> bounded_{false};
 
     // If the answer to this request came from elsewhere, its tag may belong to another request by now.
     void ends_as_unanswered(event& e) {

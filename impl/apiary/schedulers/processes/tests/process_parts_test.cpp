@@ -225,6 +225,40 @@ TEST(pending_calls, knows_each_tag_until_its_end) {
     EXPECT_TRUE(calls.add(9, rest)) << "again";
 }
 
+// The set of the others costs memory where it is asked for.
+TEST(pending_calls, asks_for_the_set_of_the_others_only_where_there_are_several) {
+    apiary::pending_calls calls;
+    apiary::pending_calls::tags more;
+    int asked = 0;
+    std::vector<std::uint64_t> seen;
+    const auto rest = [&]() -> auto& { return ++asked, more; };
+    const auto visit = [&seen](std::uint64_t tag) { seen.push_back(tag); };
+    EXPECT_TRUE(calls.add(5, rest));
+    calls.each(visit, rest);
+    EXPECT_EQ(seen, std::vector<std::uint64_t>({5}));
+    EXPECT_EQ(asked, 0);
+    EXPECT_TRUE(calls.add(9, rest));
+    EXPECT_EQ(asked, 1);
+    seen.clear();
+    calls.each(visit, rest);
+    EXPECT_EQ(seen, std::vector<std::uint64_t>({5, 9}));
+    EXPECT_EQ(asked, 2);
+}
+
+TEST(process_links, are_named_one_after_the_other_from_1) {
+    apiary::process_links links;
+    for (std::uint32_t i = 1; i != 4; ++i) EXPECT_EQ(links.make(pid::of(i, 1)), i);
+}
+
+TEST(process_parker, of_a_check_begins_each_search_at_the_same_victim) {
+    struct of_a_check {
+        struct parker {};
+    };
+    using random = apiary::process_parker<of_a_check, true>::random;
+    EXPECT_EQ(random(7).below(1), 0U);
+    EXPECT_EQ(random(7).below(3), 0U);
+}
+
 // Counts how often two are compared, and one is hashed.
 struct counted {
     static inline std::size_t comparisons = 0, hashes = 0;
@@ -309,9 +343,7 @@ using process_place = apiary::process_place<real_sync>;
 using events = apiary::event_list<real_sync>;
 
 void add_event(events& to, apiary::event_type type, pid from, std::uint32_t call = 0) {
-    auto* const n = apiary::event_blocks<real_sync>::make(type, from.value, apiary::yield_error::none, payload());
-    n->what.call = call;
-    to.append(n);
+    to.append(apiary::event_blocks<real_sync>::make(type, from.value, apiary::yield_error::none, payload(), call));
 }
 
 TEST(process_place, is_told_that_nobody_answers_by_the_one_whom_it_has_asked_and_else_that_comes_late) {
@@ -348,6 +380,28 @@ TEST(process_place, looks_at_a_few_watchers_for_each_that_comes) {
         });
     EXPECT_GE(p.more().watchers.size(), alive);
     EXPECT_LT(looks, 10 * all);
+}
+
+// It doubles, unless half of it became free when those that have ended were erased.
+TEST(process_place, has_room_for_twice_as_many_watchers_when_more_than_half_of_them_live) {
+    process_place p;
+    std::uint32_t next = 0, alive_from = 0;
+    const auto watched = [&](std::uint32_t n) {
+        events watches, unsorted;
+        for (std::uint32_t i = 0; i != n; ++i) add_event(watches, apiary::event_type::watch, pid::of(next++, 1));
+        (void)p.sort(watches, unsorted, [] {}, [&](pid w) { return w.place() >= alive_from; });
+    };
+    watched(8);
+    EXPECT_EQ(p.more().watchers.capacity(), 8U);
+    alive_from = 4;
+    watched(1);
+    EXPECT_EQ(p.more().watchers.size(), 5U);
+    EXPECT_EQ(p.more().watchers.capacity(), 8U) << "half of them live";
+    watched(3);
+    alive_from = 7;
+    watched(1);
+    EXPECT_EQ(p.more().watchers.size(), 6U);
+    EXPECT_EQ(p.more().watchers.capacity(), 16U) << "one more than half";
 }
 
 TEST(process_place, needs_no_memory_to_forget_what_it_never_noted) {

@@ -367,6 +367,49 @@ TEST(process_told, a_sleep_ends_also_where_a_turn_fires_one_timer) {
     EXPECT_EQ(t.all.crew().counters().timers_fired, 1U);
 }
 
+// A policy whose clock the test sets.
+struct still : real_sync {
+    static inline std::int64_t now = 1'000;
+    static std::int64_t now_ns() { return now; }
+};
+
+// The latest deadline is one that is not `no deadline`.
+TEST(process_told, a_sleep_is_due_after_its_time_and_the_longest_one_nanosecond_before_for_ever) {
+    constexpr std::int64_t longest = INT64_MAX - 1, now = 1'000;
+    struct {
+        std::int64_t ns, due;
+    } const rows[] = {{-5, now},
+                      {0, now},
+                      {7, now + 7},
+                      {longest - now - 1, longest - 1},
+                      {longest - now, longest},
+                      {INT64_MAX, longest}};
+    for (const auto& row : rows) {
+        basic_turned<still> t;
+        struct sleeper : basic_process<still> {
+            explicit sleeper(std::int64_t n) : ns(n) {}
+            init_answer init(context&, std::string_view, payload) override { return init_answer::ready; }
+            void step(events&, output& out) override { out.sleep(ns, 1); }
+            const std::int64_t ns;
+        };
+        (void)t.spawn(std::make_unique<sleeper>(row.ns));
+        EXPECT_TRUE(t.turn());
+        EXPECT_EQ(t.all.crew().table()[0]->sources().next_deadline(), row.due) << row.ns;
+    }
+}
+
+// The question is an event: it makes the process ready.
+TEST(process_told, a_look_of_a_nanosecond_asks_the_process_and_one_of_none_does_not) {
+    turned t;
+    const pid p = t.spawn(deaf());
+    t.turns();
+    EXPECT_EQ(t.all.look(p, 0).state, process_state::idle);
+    EXPECT_EQ(t.state(p), process_state::idle);
+    EXPECT_EQ(t.all.look(p, 1).state, process_state::idle);
+    EXPECT_EQ(t.state(p), process_state::ready);
+    t.turns();
+}
+
 // It has the same process in a step each time it looks.
 TEST(process_told, one_step_after_the_other_is_no_step_that_stalls) {
     constexpr std::int64_t ns = 30'000'000;

@@ -606,6 +606,74 @@ TEST(no_memory_processes, a_completion_that_was_made_before_and_finds_nobody_is_
     EXPECT_EQ(heap_events::living, 0);
 }
 
+TEST(no_memory_processes, what_is_told_to_one_that_has_ended_needs_none) {
+    turned t;
+    const pid p = t.spawn(acting([](events&, output& out) { out.finish(); }));
+    t.turns();
+    EXPECT_FALSE(without_the_nth(1, [&] {
+        EXPECT_EQ(t.all.kill(p), send_answer::completing);
+        EXPECT_EQ(t.all.complete_yield(p, 1), send_answer::completing);
+        EXPECT_EQ(t.all.answer({p, 1}), send_answer::completing);
+    }));
+    EXPECT_EQ(t.all.counters().late_completions, 2U);
+}
+
+// It is killed while it waits for room; then its message is taken.
+TEST(no_memory_processes, one_that_has_ended_is_not_told_that_there_is_room) {
+    turned t(1, with_nothing());
+    int steps = 0;
+    struct narrow : acts {
+        using acts::acts;
+        init_answer init(context& c, std::string_view, payload) override {
+            c.mailbox = {.most = 1, .then = apiary::when_full::suspend_sender};
+            return init_answer::ready;
+        }
+    };
+    const pid receiver = t.spawn(std::make_unique<narrow>([&](events& batch, output& out) {
+        ignore(batch);
+        if (++steps != 1) return;
+        out.call(nothing, 1);
+        out.block();
+    }));
+    t.turns();
+    const pid sender = t.spawn(acting([&](events& batch, output& out) {
+        ignore(batch);
+        for (int i = 0; i != 2; ++i) EXPECT_EQ(out.send(receiver, i), send_answer::accepted);
+    }));
+    t.turns();
+    EXPECT_EQ(t.all.kill(sender), send_answer::accepted);
+    t.turns();
+    EXPECT_FALSE(t.all.lives(sender));
+    EXPECT_EQ(t.all.complete_yield(receiver, 1), send_answer::accepted);
+    EXPECT_FALSE(without_the_nth(1, [&] { t.turns(); }));
+    EXPECT_EQ(steps, 2);
+}
+
+// The spawn notes its watcher before init, which refuses.
+TEST(no_memory_processes, a_place_whose_process_was_refused_keeps_nothing_for_the_next_one) {
+    struct refusing : process {
+        init_answer init(context&, std::string_view, payload) override { return init_answer::failed; }
+        void step(events&, output&) override {}
+    };
+    turned t;
+    bool begun = false;
+    (void)t.spawn(acting([&](events& batch, output& out) {
+        ignore(batch);
+        if (std::exchange(begun, true)) return;
+        const auto allocations = [&out] {
+            using apiary::detail::allocations_left;
+            constexpr std::int64_t most = 1'000;
+            allocations_left = most;
+            EXPECT_EQ(out.spawn_watched(std::make_unique<refusing>()).error, apiary::spawn_error::failed);
+            return most - allocations_left.exchange(apiary::detail::none_fails);
+        };
+        (void)allocations();  // the table's, too
+        EXPECT_EQ(allocations(), 3) << "of the child, of what its place notes beside itself, and of a watcher";
+    }));
+    t.turns();
+    EXPECT_TRUE(begun);
+}
+
 // It sleeps for ever, and is killed: its timer goes with its worker.
 TEST(no_memory_processes, a_timer_that_is_left_at_the_end_is_not_forgotten) {
     {

@@ -15,11 +15,13 @@
 #include <vector>
 
 #include "acting.hpp"
+#include "turned.hpp"
 
 namespace routine_test {
 namespace {
 
 using namespace apiary;
+using by_turns::turned;
 
 TEST(routine, receives_what_is_sent_to_it_in_order) {
     processes all({.workers = 2});
@@ -89,6 +91,41 @@ TEST(routine, takes_the_oldest_of_many_that_it_wants_without_moving_the_rest) {
     for (int i = 0; i != many / 2; ++i) EXPECT_EQ(got[static_cast<std::size_t>(i)], i);
     for (int i = many / 2; i != many; ++i) EXPECT_EQ(got[static_cast<std::size_t>(i)], i + 1);
     EXPECT_EQ(got.back(), many / 2);
+}
+
+// Counts how often a message moves within the mail that the routine has taken.
+struct moved {
+    static inline int moves = 0;
+    int n;
+    explicit moved(int i) : n(i) {}
+    moved(moved&& other) noexcept : n(other.n) { ++moves; }
+};
+
+// What is received moves as often as if it came alone; the rest are moves of what is left.
+TEST(routine, moves_what_is_left_when_half_is_consumed_and_the_fewer_where_one_is_taken_from_between) {
+    turned t;
+    int count = 0, wanted = 0;  // of the messages that come together, and the one that is received first
+    const pid p = t.spawn(as_process([&](routine_self& me) -> routine {
+        for (;;) {
+            (void)co_await me.receive([&](event& e) { return e.data.get<moved>()->n == wanted; });
+            for (int i = 1; i < count; ++i) (void)co_await me.receive();
+        }
+    }));
+    t.turns();
+    const auto moves = [&](int of, int first) {
+        count = of, wanted = first;
+        moved::moves = 0;
+        for (int i = 0; i != of; ++i) EXPECT_EQ(t.all.send(p, moved(i)), send_answer::accepted);
+        t.turns();
+        return moved::moves;
+    };
+    (void)moves(16, 0);  // the memory for them
+    const int alone = moves(1, 0);
+    EXPECT_EQ(moves(4, 0) - 4 * alone, 3) << "two after the second, and one after the third";
+    EXPECT_EQ(moves(5, 0) - 5 * alone, 3) << "two after the third, and one after the fourth";
+    EXPECT_EQ(moves(2, 1) - 2 * alone, 0) << "nothing is after it";
+    EXPECT_EQ(moves(4, 3) - 4 * alone, 1) << "the last of three when two of them are consumed";
+    EXPECT_EQ(moves(3, 1) - 3 * alone, 2) << "one before it, as many as after it: that is moved, and forgotten";
 }
 
 TEST(routine, sleeps_not_less_than_it_said_while_its_messages_wait) {
