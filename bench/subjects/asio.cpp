@@ -154,7 +154,7 @@ using failure = boost::system::error_code;
 class echo_session : public std::enable_shared_from_this<echo_session> {
 public:
     echo_session(tcp::socket client, std::shared_ptr<const serving> what)
-        : client_(std::move(client)), what_(std::move(what)), seen_(what_->bytes) {}
+        : what_(std::move(what)), client_(std::move(client)), seen_(what_->bytes) {}
 
     void read() {
         const auto room = seen_.room();
@@ -178,8 +178,8 @@ private:
                          });
     }
 
+    std::shared_ptr<const serving> what_;  // the last: it may end the server
     tcp::socket client_;
-    std::shared_ptr<const serving> what_;
     requests seen_;
 };
 
@@ -187,7 +187,7 @@ private:
 class front_session : public std::enable_shared_from_this<front_session> {
 public:
     front_session(tcp::socket client, std::shared_ptr<const serving> what)
-        : client_(std::move(client)), what_(std::move(what)), seen_(what_->bytes) {
+        : what_(std::move(what)), client_(std::move(client)), seen_(what_->bytes) {
         for (const std::uint16_t port : what_->backends) {
             backends_.emplace_back(client_.get_executor());
             backends_.back().assign(tcp::v4(), serving::connected(port));
@@ -231,8 +231,8 @@ private:
                          });
     }
 
+    std::shared_ptr<const serving> what_;  // the last: it may end the server
     tcp::socket client_;
-    std::shared_ptr<const serving> what_;
     requests seen_;
     std::deque<tcp::socket> backends_;
     std::vector<std::vector<std::byte>> parts_;
@@ -241,7 +241,7 @@ private:
     bool failed_ = false;
 };
 
-// Each session and the acceptor hold what is to be done; the last of them ends it.
+// Each session and the acceptor hold what is to be done. The server ends when the last of them is gone.
 class asio_contexts::server {
 public:
     server(asio_contexts& on, const serving& what) : on_(on), acceptor_(on.next()) {

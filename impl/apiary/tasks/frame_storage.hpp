@@ -22,6 +22,7 @@
 // engines have nothing like Sync::local, and its only shared part is a mutex around lists.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -92,7 +93,7 @@ private:
     struct list {
         block* top;
         std::uint32_t room;      // releases until a batch goes to the depot
-        std::int32_t given = 0;  // batches, without those that it took
+        std::int32_t given = 0;  // batches, without twice those that it took: from most_taken to most_given
     };
     struct batch {
         block* top;
@@ -100,16 +101,21 @@ private:
     };
     // Other processors have the lines of a batch's blocks. So the first block notes where the next few are, and each of
     // those, beneath its link, where more are: the thread that takes the batch asks for all of them, and waits for
-    // three lines one after the other in place of one for each block. A thread that takes as many batches as it gives
-    // notes nothing.
-    static constexpr std::size_t in_first = 5, in_each = 7, most_in_batch = 32;
+    // three lines one after the other in place of one for each block. A thread that takes half as many batches as it
+    // gives, or more, soon notes nothing.
+    static constexpr std::size_t in_first = 5, in_each = 7, most_in_batch = 32, least_in_batch = 8;
+    static constexpr std::int32_t most_given = 1, most_taken = -1024;
     using addresses = std::array<block*, most_in_batch>;
     struct notes {
         std::array<cell<block*>, in_each> of;
     };
     static_assert(sizeof(block) + sizeof(notes) <= step);
+    static notes* notes_of(block* b) {
+        return reinterpret_cast<notes*>(reinterpret_cast<std::byte*>(b) + sizeof(block));
+    }
     // The first block that block i notes, i > 0.
     static constexpr std::size_t noted_by(std::size_t i) { return in_first + 1 + in_each * (i - 1); }
+    static_assert(least_in_batch > in_first && noted_by(in_first + 1) >= most_in_batch);
 
     // The view that the depot has of a batch's first block.
     struct noted_batch {
@@ -150,7 +156,7 @@ private:
         block* at = b.top;
         for (std::size_t i = 0; i != b.count; ++i, at = at->next.read()) noted[i] = at;
         for (std::size_t i = 1; noted_by(i) < b.count; ++i) {
-            auto* const n = ::new (static_cast<void*>(noted[i] + 1)) notes;
+            auto* const n = ::new (static_cast<void*>(notes_of(noted[i]))) notes;
             for (std::size_t k = 0; k != in_each && noted_by(i) + k != b.count; ++k)
                 n->of[k].write(noted[noted_by(i) + k]);
         }
@@ -158,7 +164,7 @@ private:
     [[gnu::noinline]] static void ask_for(batch b, const addresses& noted) noexcept {
         for (std::size_t k = 1; k <= in_first; ++k) Sync::prefetch_to_write(noted[k]);
         for (std::size_t i = 1; noted_by(i) < b.count; ++i) {
-            const notes& n = *std::launder(reinterpret_cast<notes*>(noted[i] + 1));
+            const notes& n = *std::launder(notes_of(noted[i]));
             for (std::size_t k = 0; k != in_each && noted_by(i) + k != b.count; ++k)
                 Sync::prefetch_to_write(n.of[k].read());
         }
@@ -166,10 +172,10 @@ private:
 
     static constexpr std::size_t class_of(std::size_t bytes) { return (bytes - 1) / step; }
     static constexpr std::uint32_t batch_of(std::size_t c) {
-        return static_cast<std::uint32_t>(c < 8 ? most_in_batch : 8);
+        return static_cast<std::uint32_t>(c < 8 ? most_in_batch : least_in_batch);
     }
     static void took(std::size_t c, list& mine, batch b) {
-        mine = {b.top, 2 * batch_of(c) - b.count, mine.given - 1};
+        mine = {b.top, 2 * batch_of(c) - b.count, std::max(mine.given - 2, most_taken)};
     }
     // Counts as full from the first block on: either this thread has not yet registered its hand-back at exit, or it
     // has already done it.
@@ -225,7 +231,8 @@ private:
             return;
         }
         const batch older = exited() ? batch{std::exchange(mine, unused).top, 1} : cut(c, mine);
-        const bool notes_it = ++mine.given > 0 && older.count == batch_of(c);
+        mine.given = std::min(mine.given + 1, most_given);
+        const bool notes_it = mine.given > 0 && older.count == batch_of(c);
         addresses noted;
         if (notes_it) note(older, noted);
         depot& d = shared();

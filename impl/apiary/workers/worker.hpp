@@ -332,9 +332,9 @@ private:
     }
 
     // `any`: also takes a task from a slot whose owner may be about to take it.
-    // Thieves that meet at a victim make each other's reads and compare-exchanges fail, and its own wait. So a thief
-    // passes over a worker at which another one is, and tries it after all if its next sleep ends at work that it sees:
-    // a thief that has lost its processor there holds up nobody.
+    // Thieves that meet at a victim make each other's compare-exchanges fail, and its own accesses wait. So a thief
+    // passes over a worker at which another one is. It insists if its last look before a sleep has seen work, and at
+    // each yield of a spin: a thief that has lost its processor at a victim holds up nobody.
     bool steal(bool any = false) {
         if constexpr (!ready_type::shared) return false;
         const auto& peers = crew_.table();
@@ -374,7 +374,7 @@ private:
     // sleep, or no timer is set: a watch without an end would keep events waiting for ever.
     bool watch_the_clock(std::int64_t deadline, std::int64_t spin_ns) {
         if (deadline == driver_type::forever || spin_ns == 0 || deadline - owner_.now_ns() > spin_ns) return false;
-        while (owner_.now_ns() < deadline && !work_visible()) sync::relax();
+        while (owner_.now_ns() < deadline && !(insists_ = work_visible())) sync::relax();
         return true;
     }
 
@@ -397,6 +397,7 @@ private:
             now = owner_.now_ns();
             displaced = now - from > crew_.parameters().long_yield_ns;
             if (displaced) idle_.yielded(now - from, runner_.tasks_run());
+            insists_ = true;
         }
         spin_.idle_until(now);
         crew_.search_goes_on(now);
@@ -556,7 +557,7 @@ private:
     idle_spin spin_{crew_.parameters()};
     task_runner<sync> runner_{owner_.on_exception()};
     worker_tallies<sync> tallies_;
-    bool insists_ = false;  // its last sleep was none: there was work in sight
+    bool insists_ = false;  // its next theft passes over nobody
     [[no_unique_address]] trace trace_;
 
     // Other threads use the following, too.

@@ -269,6 +269,29 @@ TEST(thief, passes_over_a_worker_at_which_another_is_and_takes_the_task_after_a_
     }
 }
 
+// It does not come to its look before a sleep: it waits for a timer, or spins.
+TEST(thief, that_watches_the_clock_takes_the_task_once_it_has_seen_it) {
+    stepped s(3, {.looks_before_sleep = 0, .naps = 0, .timer_spin_ns = 1000});
+    s[2].sources().due = 1000;
+    s.post_local(s[0], [] {});
+    while_a_thief_is_there(s, [&] {
+        EXPECT_FALSE(s[2].turn_once());
+        s[2].sleep_once();
+        EXPECT_TRUE(s[2].turn_once());
+    });
+}
+
+TEST(thief, that_spins_takes_the_task_after_a_yield) {
+    stepped s(3, {.looks_before_sleep = 0, .naps = 0, .idle_cpu = 1});
+    s.post_local(s[0], [] {});
+    while_a_thief_is_there(s, [&] {
+        int looks = 0;
+        while (!s[2].turn_once() && ++looks != 100) ASSERT_TRUE(s[2].look_on_once());
+        EXPECT_GT(looks, 1);
+        EXPECT_LT(looks, 20);
+    });
+}
+
 TEST(thief, passes_over_nobody_where_thieves_take_no_turns) {
     stepped s(3, {.thieves_take_turns = false});
     s.post_local(s[0], [] {});
