@@ -248,10 +248,8 @@ private:
     }
     void unlink(record& r) {
         list& l = lists_->of[r.list];
-        record*& to_it = r.before == nullptr ? l.first : r.before->behind;
-        record*& back_to_it = r.behind == nullptr ? l.last : r.behind->before;
-        to_it = r.behind;
-        back_to_it = r.before;
+        (r.before == nullptr ? l.first : r.before->behind) = r.behind;
+        (r.behind == nullptr ? l.last : r.behind->before) = r.before;
         --in_lists_;
         if (l.first == nullptr && r.list != for_ever) is_empty(r.list / slots, r.list % slots);
         r.list = in_the_heap;
