@@ -21,7 +21,7 @@
 //         void disarm(timeout&);                                                        // armed and has begun since
 //         template <class F> void post_to_worker(unsigned worker, F&& task);
 //         using host = …;                                  // real_host.hpp, where it is not that one
-//         using targeted = …;                              // instead: another adapter, with it and server
+//         using targeted = …;                              // another adapter: it has post_to_worker and server
 //         adapter(unsigned workers, unsigned compute_workers);            // with
 //         template <class F> void post_compute(F&& task);                 // for long tasks
 //         template <class F> void call(F&& root);          // runs root on a worker and waits for it; with

@@ -64,6 +64,8 @@ private:
 };
 
 struct chaos_sync : real_sync {
+    static unsigned processors() noexcept { return 1024; }  // so that what waits for many is stressed on few
+
     template <class T>
     class atomic : private real_sync::atomic<T> {
         using base = real_sync::atomic<T>;

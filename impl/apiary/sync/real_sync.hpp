@@ -187,6 +187,11 @@ struct real_sync {
     static void yield(site = {}) noexcept { std::this_thread::yield(); }
     static void sleep_ns(std::int64_t ns, site = {}) { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); }
 
+    static unsigned processors() noexcept {
+        static const unsigned here = std::thread::hardware_concurrency();
+        return here;
+    }
+
     static void prefetch(const void* p, site = {}) noexcept { __builtin_prefetch(p); }
     // On x86 the built-in asks for a copy alone unless the compiler is told of prefetchw (-mprfchw). That is safe
     // without: each AMD64 processor knows it, and an Intel 64 one older than 2014 takes it for a no-op.

@@ -33,6 +33,7 @@
 //   yield()               lets another thread have the processor. A checker needs none.
 //   sleep_ns(ns)          returns no earlier than ns from now; for 0 or less at once.
 //   now_ns()              the monotonic clock, in nanoseconds.
+//   processors()          optional: how many threads run at once, 0 if nobody knows. Under a checker any number may.
 //   prefetch(p), prefetch_to_write(p)
 //                         a hint that p's line is used soon. p may be anything.
 //   stack()               the bounds of the calling thread's stack (stack_bounds.hpp); they limit nothing where nobody

@@ -102,7 +102,8 @@ private:
     // Other processors have the lines of a batch's blocks. So the first block notes where the next few are, and each of
     // those, beneath its link, where more are: the thread that takes the batch asks for all of them, and waits for
     // three lines one after the other in place of one for each block. A thread that takes half as many batches as it
-    // gives, or more, soon notes nothing.
+    // gives, or more, soon notes nothing. With two processors a line comes quickly, and notes cost more than they
+    // bring.
     static constexpr std::size_t in_first = 5, in_each = 7, most_in_batch = 32, least_in_batch = 8;
     static constexpr std::int32_t most_given = 1, most_taken = -1024;
     using addresses = std::array<block*, most_in_batch>;
@@ -232,7 +233,7 @@ private:
         }
         const batch older = exited() ? batch{std::exchange(mine, unused).top, 1} : cut(c, mine);
         mine.given = std::min(mine.given + 1, most_given);
-        const bool notes_it = mine.given > 0 && older.count == batch_of(c);
+        const bool notes_it = mine.given > 0 && older.count == batch_of(c) && Sync::processors() > 2;
         addresses noted;
         if (notes_it) note(older, noted);
         depot& d = shared();

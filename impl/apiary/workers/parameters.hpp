@@ -21,7 +21,8 @@ struct worker_parameters {
     // the own tasks after which a worker that had none before looks at the clock; it looks again after as many more
     std::size_t first_looks = 4;
     unsigned steal_rounds = 2;    // passes over the victims before a worker gives up
-    bool thieves_take_turns = true;   // a thief passes over a worker at which another thief is
+    // where three threads run at once, a thief passes over a worker at which another thief is
+    bool thieves_take_turns = true;
     unsigned looks_before_sleep = 1;  // further turns, each after a yield, of a worker that found nothing
     bool sleeps_after_one = true;     // no such turn for a worker that ran at most one task while all others sleep,
     bool lets_poster_go_on = true;    // except if it displaced the poster that woke it

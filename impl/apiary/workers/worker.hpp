@@ -25,7 +25,8 @@
 //       (sleeper).
 //
 // Checked by model_check/schedulers/hive; tested by the hive's tests and crew_test.cpp. Stressed by
-// stress/schedulers/hive. Not modelled: the yield and the second look, the timed yields, the processor of the waker.
+// stress/schedulers/hive. Not modelled: the yield and the second look, the timed yields, the processor of the waker,
+// and that a thief insists while it watches the clock or spins.
 // Decisions: impl/DECISIONS.md D5, D6, D8, D9, D31, D55, D71, D258.
 #pragma once
 
@@ -331,16 +332,22 @@ private:
         return true;
     }
 
+    // Two thieves and their victim run at once.
+    static bool thieves_can_meet() {
+        if constexpr (requires { sync::processors(); }) return sync::processors() > 2;
+        return true;
+    }
+
     // `any`: also takes a task from a slot whose owner may be about to take it.
-    // Thieves that meet at a victim make each other's compare-exchanges fail, and its own accesses wait. So a thief
-    // passes over a worker at which another one is. It insists if its last look before a sleep has seen work, and at
-    // each yield of a spin: a thief that has lost its processor at a victim holds up nobody.
+    // Thieves that meet at a victim make each other's compare-exchanges fail, and the victim's accesses wait. So a
+    // thief passes over a worker at which another one is. It insists after a look before a sleep that has seen work,
+    // and after each yield of a spin: a thief that has lost its processor at a victim holds up nobody.
     bool steal(bool any = false) {
         if constexpr (!ready_type::shared) return false;
         const auto& peers = crew_.table();
         const unsigned count = peers.size();
         if (count == 1) return false;
-        const bool takes_turns = !std::exchange(insists_, false) && !any && crew_.parameters().thieves_take_turns;
+        const bool takes_turns = !std::exchange(insists_, false) && !any && takes_turns_;
         for (unsigned round = 0; round < crew_.parameters().steal_rounds; ++round) {
             const unsigned start = random_.below(count);
             bool contended = false;
@@ -557,6 +564,7 @@ private:
     idle_spin spin_{crew_.parameters()};
     task_runner<sync> runner_{owner_.on_exception()};
     worker_tallies<sync> tallies_;
+    const bool takes_turns_ = crew_.parameters().thieves_take_turns && thieves_can_meet();
     bool insists_ = false;  // its next theft passes over nobody
     [[no_unique_address]] trace trace_;
 

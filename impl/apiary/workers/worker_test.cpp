@@ -36,6 +36,8 @@ struct told_sync : apiary::real_sync {
         ++heavy;
         real_sync::fence_heavy();
     }
+    static inline unsigned processors_here = 3;
+    static unsigned processors() noexcept { return processors_here; }
     static inline std::function<void()> on_yield;
     static void yield(site = {}) noexcept {
         if (on_yield) on_yield();
@@ -292,10 +294,13 @@ TEST(thief, that_spins_takes_the_task_after_a_yield) {
     });
 }
 
-TEST(thief, passes_over_nobody_where_thieves_take_no_turns) {
-    stepped s(3, {.thieves_take_turns = false});
-    s.post_local(s[0], [] {});
-    while_a_thief_is_there(s, [&] { EXPECT_TRUE(s[2].turn_once()); });
+TEST(thief, passes_over_nobody_where_thieves_take_no_turns_or_cannot_meet) {
+    for (const unsigned processors : {2U, 3U}) {
+        told_sync::processors_here = processors;
+        stepped s(3, {.thieves_take_turns = processors == 2});
+        s.post_local(s[0], [] {});
+        while_a_thief_is_there(s, [&] { EXPECT_TRUE(s[2].turn_once()); });
+    }
 }
 
 TEST(thief, passes_over_nobody_after_a_stop) {

@@ -10,6 +10,7 @@
 // | a task's child is stolen by a worker that falls asleep, or wakes it | child_meets_a_worker_falling_asleep |
 // | a slot is stolen while its owner replaces the task in it | slot_is_replaced_under_a_thief, thief_recruits_the_next |
 // | a thief recruits the next | thief_recruits_the_next |
+// | a thief passes over a worker at which another one is, and insists once it has seen work before a sleep | thieves_take_turns |
 // | a thief that took several makes them shared | loot_is_shared |
 // | a searcher that gives up and then sees work recruits | searcher_gives_up_beside_posts |
 // | a lone task is left to a napper | lone_child_beside_a_napper |
@@ -207,6 +208,29 @@ APIARY_CHECK(thief_recruits_the_next_words);
 template <class Sync>
 using thief_recruits_the_next_half = thief_recruits_the_next<on_halves<Sync>>;
 APIARY_CHECK(thief_recruits_the_next_half);
+
+// The worker that has the tasks is at a long one. Each thief takes one, wherever the other one stands meanwhile.
+template <class Sync>
+struct thieves_take_turns : handshake<Sync, 3> {
+    static constexpr const char* what =
+        "two thieves come to a worker with two tasks: the one that passes over it sees work, does not sleep, and takes "
+        "a task at its next turn, or at the one after a race that it loses";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"worker.left_to_another", "worker.stole", "sleeper.stayed"};
+    void before() {
+        this->must(this->io(0).post_local(this->opens(0)));
+        this->must(this->io(0).post_local(this->opens(1)));
+    }
+    void thread(unsigned i) {
+        auto& thief = this->io(i + 1);
+        for (int turns = 0; !thief.turn_once(); ++turns) {
+            Sync::law(turns != 2, "waiting: a thief left work to another one that did not take it");
+            thief.sleep_once();
+        }
+    }
+    void after() { this->expect(2); }
+};
+APIARY_CHECK(thieves_take_turns);
 
 // Worker 1 is woken for nothing. Two thieves at one slot would turn until the first is through, and a search of that has no end: so
 // worker 2 ends the scenario as soon as it is awake, in which case it would have taken what is left.

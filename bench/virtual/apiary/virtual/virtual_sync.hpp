@@ -270,6 +270,9 @@ struct virtual_sync {
 
     APIARY_UNSEEN static stack_bounds stack() noexcept { return machine::running() != nullptr ? machine::stack() : real_sync::stack(); }
 
+    APIARY_UNSEEN static unsigned processors() noexcept {
+        return machine::current() != nullptr ? machine::current()->processors() : real_sync::processors();
+    }
     // Each thread has a processor of its own.
     APIARY_UNSEEN static int processor() noexcept { return static_cast<int>(machine::number_of_running()); }
 

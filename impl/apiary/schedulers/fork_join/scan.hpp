@@ -125,10 +125,12 @@ private:
                 return x && y;
             }
             const number from = here.begin(b), to = here.begin(b + 1);
-            if (prefix != nullptr)
-                prefix = &(here.sums[b] = through(from, to, **prefix));
-            else
+            if (prefix != nullptr) {
+                here.sums[b] = through(from, to, **prefix);
+                prefix = &here.sums[b];
+            } else {
                 here.sums[b] = total(from, to);
+            }
             here.written[b] = prefix != nullptr;
         }
         return true;

@@ -121,7 +121,7 @@ private:
                 const auto [x, y] = fork_join(w, branch(first, pivot, behind), branch(end, last, true));
                 return x && y;
             }
-            (void)part(w, first, pivot, behind, bad);  // true: parts of fewer than `forks` look at no stop
+            if (!part(w, first, pivot, behind, bad)) return false;
             first = end, behind = true;
         }
     }

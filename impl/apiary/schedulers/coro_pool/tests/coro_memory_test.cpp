@@ -197,6 +197,8 @@ TEST(frame_blocks, come_back_from_a_thread_that_only_gives_back) {
 // Tells for which lines it was asked.
 struct told_sync : apiary::real_sync {
     static inline std::set<const void*> asked;
+    static inline unsigned processors_here = 3;
+    static unsigned processors() noexcept { return processors_here; }
     static void prefetch_to_write(const void* p, site = {}) noexcept { asked.insert(p); }
 };
 using told_blocks = apiary::basic_frame_blocks<told_sync>;
@@ -224,6 +226,20 @@ TEST(frame_blocks, of_a_batch_that_another_thread_has_freed_are_all_asked_for_at
             }).join();
         }).join();
     }
+}
+
+TEST(frame_blocks, are_not_asked_for_where_two_processors_are) {
+    told_sync::processors_here = 2;
+    const std::vector<void*> used = take_told(96, 1900);
+    std::thread([&] {
+        for (void* const p : used) told_blocks::release(p, 1900);
+        std::thread([] {
+            told_sync::asked.clear();
+            (void)take_told(8, 1900);
+            EXPECT_TRUE(told_sync::asked.empty());
+        }).join();
+    }).join();
+    told_sync::processors_here = 3;
 }
 
 TEST(frame_blocks, of_a_thread_that_has_ended_are_not_asked_for) {
