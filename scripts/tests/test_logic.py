@@ -64,11 +64,17 @@ class Rules(unittest.TestCase):
         self.assertEqual([code for code, _ in changes("clause dropped")], ["n > 0", "open_"])
         self.assertEqual(changes("another comparison"), [("n > 0", "n >= 0")])
 
-    def test_two_assignments_are_independent_where_neither_names_what_the_other_writes(self) -> None:
+    def test_two_writes_are_independent_where_neither_names_what_the_other_writes(self) -> None:
         for one, other, alone in (("a = 1;", "b = c;", True), ("x.a += 1;", "--y->b;", True), ("a = b;", "b = 0;", False),
                                   ("a = 1;", "b = x.a;", False), ("++a;", "a = 2;", False), ("a = f();", "b = 1;", False),
                                   ("a[i] = 1;", "i = 2;", False), ("a = 1;", "note();", False), ("a = b = 0;", "c = b;", False),
-                                  ("a = ++b;", "c = b;", False), ("a = *p;", "b = 1;", False)):
+                                  ("a = ++b;", "c = b;", False), ("a = *p;", "b = 1;", False),
+                                  ("a = b = 0;", "c = 1, d = 2;", True), ("a = b = 0;", "c = 1, d = b;", False),
+                                  ("n->a.write(b.read());", "c[i + 1].store(d + 1, std::memory_order_relaxed);", True),
+                                  ("n->a.write(b.read());", "b.store(1, std::memory_order_relaxed);", False),
+                                  ("a.write(1);", "b.store(1, std::memory_order_release);", False), ("a.write(f());", "b = 1;", False),
+                                  ("a = b.load(std::memory_order_acquire);", "c = 1;", False), ("a.write(1);", "b.add();", False),
+                                  ("a = std::max(a, b);", "c += static_cast<int>(d);", True), ("a = b.get();", "b = 1;", False)):
             with self.subTest(one=one, other=other):
                 self.assertEqual(logic.independent(one, other), alone)
 

@@ -295,18 +295,33 @@ def appends(text: str, flat: str) -> bool:
     return bool(re.search(r"[\"']", added) or re.search(rf"\bstd::string&? {re.escape(to.strip())}\b", text))
 
 
-PLACE = r"\w+(?:(?:\.|->)\w+)*"
-ASSIGNMENT = re.compile(rf"(?:(?P<to>{PLACE}) [-+|]?= (?:(?!\+\+|--)[^()\[\]=*])+|(?:\+\+|--)(?P<by_one>{PLACE}));")
+PLACE = r"\w+(?:\[[\w +-]+\])?(?:(?:\.|->)\w+(?:\[[\w +-]+\])?)*"
+READ = r"\.(?:read|get)\(\)|\.load\(std::memory_order_relaxed\)|\bstatic_cast<[\w:]+>|\bstd::(?:min|max)\b"    # calls that write nothing
+VALUE = r"(?:(?!\+\+|--)[^()=*,;])+"
+WRITES = re.compile(rf"(?P<chain>{PLACE}(?: = {PLACE})*) [-+|]?= {VALUE}|(?:\+\+|--)(?P<by_one>{PLACE})"
+                    rf"|(?P<cell>{PLACE})\.(?:write\({VALUE}\)|store\({VALUE}, std::memory_order_relaxed\))")
+
+
+def written_by(statement: str) -> set[str] | None:
+    """The names of what it writes; None where it does anything beside plain writes, writes of cells and relaxed stores."""
+    text, found, at = re.sub(rf"({READ})(\([^()]*\))?", lambda m: re.sub(r"[(),]", " ", m[0]), statement), set(), 0
+    while match := WRITES.match(text, at):
+        places = (match["chain"] or match["by_one"] or match["cell"]).split(" = ")
+        found |= {re.findall(r"\w+", re.sub(r"\[.*?\]", "", place))[-1] for place in places}
+        at = match.end()
+        if text[at:] == ";":
+            return found
+        if not text.startswith(", ", at):
+            return None
+        at += 2
+    return None
 
 
 def independent(one: str, other: str) -> bool:
-    """Two assignments, each to one place, without a call or a `*`, of which neither names what the other writes: their order
-    changes nothing. That a class has an assignment of its own is not seen in the text."""
-    found = ASSIGNMENT.fullmatch(one), ASSIGNMENT.fullmatch(other)
-    if not all(found):
-        return False
-    first, second = (re.findall(r"\w+", match["to"] or match["by_one"])[-1] for match in found)
-    return first not in re.findall(r"\w+", other) and second not in re.findall(r"\w+", one)
+    """Two statements of such writes, of which neither names what the other writes: the memory model lets neighbours of that kind
+    come in either order. That a class has an assignment of its own is not seen in the text."""
+    first, second = written_by(one), written_by(other)
+    return bool(first and second) and not first & set(re.findall(r"\w+", other)) and not second & set(re.findall(r"\w+", one))
 
 
 def clauses(text: str, said: str, start: int, end: int, add) -> None:
