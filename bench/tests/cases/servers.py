@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import errno
 import re
 import resource
 import socket
@@ -16,6 +18,20 @@ from expected import mix
 
 from . import subject
 from .subject import Case, call, listed
+
+
+def refuse_io_uring() -> None:
+    """From now on this process, and what it becomes by exec, asks for io_uring in vain, as in a container whose profile forbids it."""
+    load, jump_if_equal, answer = 0x20, 0x15, 0x06  # BPF: the call's number, compare, return
+    io_uring_setup, refused, allowed = 425, 0x00050000 | errno.EPERM, 0x7FFF0000
+    code = b"".join(struct.pack("HBBI", *step) for step in (
+        (load, 0, 0, 0), (jump_if_equal, 0, 1, io_uring_setup), (answer, 0, 0, refused), (answer, 0, 0, allowed)))
+    steps = ctypes.create_string_buffer(code, len(code))
+    program = ctypes.create_string_buffer(struct.pack("HP", len(code) // 8, ctypes.addressof(steps)))
+    system = ctypes.CDLL(None)
+    if system.prctl(38, 1, 0, 0, 0) != 0 or system.prctl(22, 2, program, 0, 0) != 0:  # PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP
+        raise OSError("this system lets no filter of system calls be set")
+
 
 class Servers(Case):
     """With the load program, and with one that does not keep to the treaty: a script in its place."""
@@ -101,6 +117,20 @@ class Servers(Case):
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 200), min(hard, 200))))
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("RLIMIT_NOFILE is 200", done.stderr)
+
+    def test_a_kernel_that_refuses_io_uring(self) -> None:
+        """It serves without io_uring, or says that io_uring is what it lacks."""
+        if "echo" not in listed():
+            self.skipTest("it does not serve")
+        plan = self.plan("".join(f"{i // 5 * 100_000}\n" for i in range(60)))
+        done = subprocess.run(
+            [subject.PROGRAM, "run", "--scenario", "echo", "--workers", "1", "--plan", plan, "--load", subject.LOAD, "--param",
+             "connections=3"], capture_output=True, text=True, timeout=60, check=False, preexec_fn=refuse_io_uring)
+        if done.returncode == 3:
+            self.assertEqual(done.stdout, "")
+            self.assertIn("io_uring", done.stderr)
+        else:
+            self.good_row(done, "echo", 60, workers=1)
 
     def test_a_child_that_dies_or_says_something_else(self) -> None:
         for body, seen in (("raise SystemExit(7)", "7"), ("said('back ends')", "back ends"), ("said('backends'); heard()", "begin"),
