@@ -20,7 +20,7 @@ from ..verify import verification
 from ..race import raced, scenarios, tables
 from ..analysis import ablation, comparing, former, metg, peer_summary, qualification, summary, verdict
 from ..analysis.comparing import Comparison, Validity
-from . import page_frontier, picture
+from . import page_frontier, page_servers, picture
 from .page_data import Report, refuse_other
 
 WIDTH = 100  # of prose
@@ -103,6 +103,7 @@ def race(folder: Path, page: Path) -> tuple[str, tuple[Report, list[str]]]:
         filled(f"Time of {in_prose(ours)} over that of each peer{beside and f' ({beside} raced, too)'}. {peer_summary.legend(stood)}"),
         "\n".join(peer_summary.table(stood)),
         lost(told, ours, room),
+        *(served(report, name) for name in ours if room),
         "\n".join(apart(comparisons, ours)) if room else "",
         "\n".join(metg.table(rows)) if room else "",
         filled(f"**Wrong work:** {'; '.join(wrong).rstrip('.')}.") if wrong else "",
@@ -116,6 +117,12 @@ def race(folder: Path, page: Path) -> tuple[str, tuple[Report, list[str]]]:
 def filled(text: str, begin: str = "") -> str:
     later = " " * len(begin)
     return textwrap.fill(text, WIDTH, initial_indent=begin, subsequent_indent=later, break_long_words=False, break_on_hyphens=False)
+
+
+def served(report: Report, name: str) -> str:
+    """The figures of a server by themselves."""
+    lines = page_servers.table(report, name)
+    return "\n\n".join((filled(page_servers.LEGEND.format(name=name)), "\n".join(lines))) if lines else ""
 
 
 def batch_line(env: dict, found: Validity) -> str:
