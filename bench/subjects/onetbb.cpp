@@ -37,9 +37,21 @@ namespace {
 
 namespace tbb = oneapi::tbb;
 
+// A newer oneTBB has one means to keep the workers of an arena looking for work: a parallel phase.
+#if TBB_INTERFACE_VERSION >= 12200
+#define APIARY_ONETBB_HAS_PHASES 1
+#else
+#define APIARY_ONETBB_HAS_PHASES 0
+#endif
+
+class onetbb_in_a_phase;
+
 class onetbb {
 public:
     static constexpr std::string_view name = APIARY_ONETBB_NAME;
+#if APIARY_ONETBB_HAS_PHASES
+    using looks_always = onetbb_in_a_phase;  // latency_vs_load idle_cpu=100
+#endif
     static std::string version() { return apiary::bench::onetbb_version(); }
 
     // oneTBB counts the main thread as one of its threads, but it is none of our workers: hence one more. No slot is
@@ -206,11 +218,21 @@ public:
     };
 
 private:
+    friend onetbb_in_a_phase;
+
     tbb::task_scheduler_handle workers_{tbb::attach{}};
     tbb::global_control threads_;
     tbb::task_arena arena_, compute_;
     tbb::task_group children_;
 };
+
+#if APIARY_ONETBB_HAS_PHASES
+class onetbb_in_a_phase : public onetbb {
+public:
+    explicit onetbb_in_a_phase(unsigned workers) : onetbb(workers) { arena_.start_parallel_phase(); }
+    ~onetbb_in_a_phase() { arena_.end_parallel_phase(); }
+};
+#endif
 
 }  // namespace
 

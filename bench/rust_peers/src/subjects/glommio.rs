@@ -15,6 +15,10 @@ impl PerCore for Glommio {
     const NONBLOCKING: bool = false;
 
     fn run(listener: std::net::TcpListener, service: Service, started: impl FnOnce()) -> io::Result<()> {
+        // Its own answer would be a panic.
+        if !monoio::utils::detect_uring() {
+            return Err(io::Error::from(io::ErrorKind::Unsupported));
+        }
         let executor = LocalExecutorBuilder::new(Placement::Unbound).make();
         let executor = executor.map_err(|why| io::Error::other(why.to_string()))?;
         started();
