@@ -14,7 +14,8 @@ FLOORED = ("steal_pressure", "timer_lateness", "post_latency", "fib", "uts")  # 
 CALIBRATION_RUNS = 30  # of a point with a slow-down; of the published races 20 to 60
 AUDIT_S = 1.2  # of a subject at a scenario and a placement
 BESIDE = {"beside": 30, "served_beside": 30, "today": 30}  # minutes that a plan may take, beside the publication's 150
-PAGES = {"beside": "hive/BESIDE.md", "served_beside": "hive/SERVED_BESIDE.md"}  # of such a plan: where its race is spliced by hand
+# Of such a plan: where its race is spliced by hand.
+PAGES = {"beside": "hive/BESIDE.md", "served_beside": "hive/SERVED_BESIDE.md", "today": "TODAY.md"}
 
 
 def seconds(plan: plans.Plan) -> dict[str, float]:
@@ -72,7 +73,9 @@ class Published(unittest.TestCase):
                 words = " ".join(text.split())
                 self.assertIn(f"`scripts/apiary race --plan {plans.plan(name).name} --no-sidecars`", words)
                 self.assertIn(f"`scripts/apiary report STAMP --splice impl/apiary/schedulers/{page}`", words)
-                self.assertIn(f"({page.split('/')[1]})", (six.ROOMS / "hive/README.md").read_text())
+                shown_by = six.ROOMS / page
+                self.assertIn(f"({shown_by.name})", shown_by.with_name("README.md").read_text())
+        self.assertEqual(set(PAGES), set(BESIDE), "each has a page")
 
 
 if __name__ == "__main__":

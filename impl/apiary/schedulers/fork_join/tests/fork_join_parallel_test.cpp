@@ -135,6 +135,24 @@ TEST(parallel_for, divides_a_range_of_more_than_2_to_the_63_indices) {
     EXPECT_TRUE(lower && upper);
 }
 
+// It stops when both halves have begun, and has no sum to give.
+TEST(parallel_reduce, divides_a_range_of_more_than_2_to_the_63_indices) {
+    fork_join_pool pool({.workers = 2});
+    std::stop_source stop;
+    std::atomic<bool> lower = false, upper = false;
+    const auto sum = pool.run([&](context& w) {
+        return parallel_reduce(w, std::uint64_t{0}, UINT64_MAX, 0,
+                               [&](std::uint64_t i) {
+                                   (i < UINT64_MAX / 2 ? lower : upper) = true;
+                                   if (lower && upper) stop.request_stop();
+                                   return 0;
+                               },
+                               std::plus<>(), {.stop = stop.get_token()});
+    });
+    EXPECT_EQ(sum, std::nullopt);
+    EXPECT_TRUE(lower && upper);
+}
+
 // The first index ends only when the last has begun: the loop is divided between two chunks, for the worker that is
 // idle.
 TEST(parallel_for, divides_a_loop_that_is_under_way) {
