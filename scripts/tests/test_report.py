@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unittest
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -314,6 +315,24 @@ class Six(unittest.TestCase):
         self.assertEqual((drawn.count("<circle"), drawn.count("r=\"7\""), "idle" in drawn), (4, 1, False))
         far = six.drawn([self.line(*self.of("quick", 0.0005, 1.0, 1.2))])
         self.assertGreater(min(float(at) for at in re.findall(r'<circle cx="([\d.]+)"', far)), six.LEFT, "no point is cut at the edge")
+
+    def test_a_worst_loss_is_told_in_words_and_without_parameters(self) -> None:
+        told = [six.Ratio(2.0, 1.9, 2.1, 1.0, "5 %", "bad", where, "rival").plain for where in
+                ("`post_latency rate=10000`, latency p50 (overloaded)", "`graph pattern=layered;width=32 one_cpu`", "`yield_many`")]
+        self.assertEqual(told, ["post latency, latency p50 (overloaded)", "graph on one CPU", "yield many"])
+        (row,) = [six.cells(self.line(*self.of("quick", 3.0)), Path("p"))]
+        self.assertEqual(row[5], "×3.00 of quick, fib (1 of 1)")
+
+    def test_races_of_different_machines_are_told_apart(self) -> None:
+        def machine(of: dict[str, str]) -> str:
+            found = [replace(self.line(*self.of("quick", 0.5), name="ours"), name=name, folder=name) for name in of]
+            return six.machines(found, lambda folder: ({"machine": {"cpu": of[folder.name], "cpus": 2}}, [], []))
+
+        for of, told in (({"a": "AMD", "b": "Intel", "c": "AMD"}, "Machines: AMD, 2 CPUs, for a and c; Intel, 2 CPUs, for b."),
+                         ({"a": "AMD", "b": "Intel", "c": "Intel"}, "Machines: AMD, 2 CPUs, for a; Intel, 2 CPUs, for the others."),
+                         ({"a": "AMD", "b": "AMD"}, "All raced on AMD, 2 CPUs.")):
+            self.assertEqual(machine(of), told)
+        self.assertEqual(six.machines([six.Line("idle", "nothing")], None), "")
 
     def test_a_date_is_a_date(self) -> None:
         self.assertEqual([six.date("20261126T160900Z-vm"), six.date("my-folder")], ["26 November 2026", "my-folder"])
