@@ -345,6 +345,11 @@ class SitePages(unittest.TestCase):
         self.assertNotIn("<script>", text)
         self.assertIn("<table>", text)
 
+    def test_a_long_line_of_code_scrolls_in_itself_and_not_the_page(self) -> None:
+        text = html.render("prose.html", title="t", pages=[], here="", body=html.raw(site_pages.prose("```\nx\n```\n")))
+        self.assertRegex(text, r"\.prose pre \{[^}]*overflow-x: auto")
+        self.assertRegex(text, r'(?s)<div class="prose"><pre>')
+
     def test_a_chart_has_its_figures_below_with_their_intervals(self) -> None:
         marks = {"hive": [svg.Mark(1, 10.0, 9.0, 11.0), svg.Mark(4, 20.0)], "go": [svg.Mark(4, 5.0)]}
         told = site_pages.chart("x", "", marks, "workers")
