@@ -111,6 +111,14 @@ class ProvePage(unittest.TestCase):
         self.assertEqual([(why, n) for why, n, _ in rows], [("UNEXPLAINED: explorer pass; relacy not asked", 1), ("a clock", 2)])
         self.assertIn("a, b", rows[1][2])
 
+    def test_the_site_has_the_causes_that_a_record_tells_and_accuses_nobody_where_it_tells_none(self) -> None:
+        """No program is asked there what its checks are."""
+        apart = [verdict("b", "explorer", "fail", "exhibit"), verdict("b", "relacy", "pass", "exhibit", differs="its history is short")]
+        told = prove_page.view(apart, [], {})["differ"]
+        self.assertEqual([(why, n) for why, n, _ in told], [("its history is short", 1)])
+        brief = [{key: v[key] for key in v if key != "differs"} for v in apart]
+        self.assertEqual(prove_page.view(brief, [], {})["differ"], [])
+
     def test_what_is_red_stands_first_and_a_search_that_did_not_end_is_not_red(self) -> None:
         def page(*found: dict) -> str:
             with TemporaryDirectory() as folder:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from apiary_cli import main
 from apiary_cli.base import repo
+from apiary_cli.verbs import publish
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "scripts" / "packaging"
@@ -32,6 +33,14 @@ class Refuted(unittest.TestCase):
         self.assertEqual(lacking, [])
         for verb, words in re.findall(r"`scripts/apiary (\w+)([^`]*)`", " ".join(command for _, command, _ in rows)):
             main.parse(verb, words.split())
+
+
+    def test_the_race_of_each_page_has_its_command_there(self) -> None:
+        text = (ROOT / "REFUTE.md").read_text()
+        told = (re.search(r"race --plan (\w+)", page.read_text().partition("<!-- race -->")[2]) for page in (ROOT / "impl/apiary/schedulers").glob("*/*.md"))
+        plans = {found[1] for found in told if found} | {step.words[2] for step in publish.STEPS if step.kind == publish.TRACK}
+        self.assertGreater(len(plans), 7)
+        self.assertEqual([name for name in sorted(plans) if not re.search(f"`(scripts/apiary race --plan )?{name}`", text)], [])
 
 
 class OneVersion(unittest.TestCase):

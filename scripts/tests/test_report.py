@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unittest
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -315,6 +316,24 @@ class Six(unittest.TestCase):
         far = six.drawn([self.line(*self.of("quick", 0.0005, 1.0, 1.2))])
         self.assertGreater(min(float(at) for at in re.findall(r'<circle cx="([\d.]+)"', far)), six.LEFT, "no point is cut at the edge")
 
+    def test_a_worst_loss_is_told_in_words_and_without_parameters(self) -> None:
+        told = [six.Ratio(2.0, 1.9, 2.1, 1.0, "5 %", "bad", where, "rival").plain for where in
+                ("`post_latency rate=10000`, latency p50 (overloaded)", "`graph pattern=layered;width=32 one_cpu`", "`yield_many`")]
+        self.assertEqual(told, ["post latency, latency p50 (overloaded)", "graph on one CPU", "yield many"])
+        (row,) = [six.cells(self.line(*self.of("quick", 3.0)), Path("p"))]
+        self.assertEqual(row[5], "×3.00 of quick, fib (1 of 1)")
+
+    def test_races_of_different_machines_are_told_apart(self) -> None:
+        def machine(of: dict[str, str]) -> str:
+            found = [replace(self.line(*self.of("quick", 0.5), name="ours"), name=name, folder=name) for name in of]
+            return six.machines(found, lambda folder: ({"machine": {"cpu": of[folder.name], "cpus": 2}}, [], []))
+
+        for of, told in (({"a": "AMD", "b": "Intel", "c": "AMD"}, "Machines: AMD, 2 CPUs, for a and c; Intel, 2 CPUs, for b."),
+                         ({"a": "AMD", "b": "Intel", "c": "Intel"}, "Machines: AMD, 2 CPUs, for a; Intel, 2 CPUs, for the others."),
+                         ({"a": "AMD", "b": "AMD"}, "All raced on AMD, 2 CPUs.")):
+            self.assertEqual(machine(of), told)
+        self.assertEqual(six.machines([six.Line("idle", "nothing")], None), "")
+
     def test_a_date_is_a_date(self) -> None:
         self.assertEqual([six.date("20261126T160900Z-vm"), six.date("my-folder")], ["26 November 2026", "my-folder"])
 
@@ -325,6 +344,11 @@ class SitePages(unittest.TestCase):
         self.assertIn('<p>a <a href="https://b.example">b</a></p>', text)
         self.assertNotIn("<script>", text)
         self.assertIn("<table>", text)
+
+    def test_a_long_line_of_code_scrolls_in_itself_and_not_the_page(self) -> None:
+        text = html.render("prose.html", title="t", pages=[], here="", body=html.raw(site_pages.prose("```\nx\n```\n")))
+        self.assertRegex(text, r"\.prose pre \{[^}]*overflow-x: auto")
+        self.assertRegex(text, r'(?s)<div class="prose"><pre>')
 
     def test_a_chart_has_its_figures_below_with_their_intervals(self) -> None:
         marks = {"hive": [svg.Mark(1, 10.0, 9.0, 11.0), svg.Mark(4, 20.0)], "go": [svg.Mark(4, 5.0)]}

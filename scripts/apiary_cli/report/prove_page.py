@@ -66,6 +66,11 @@ def shipped(name: str) -> bool:
     return (repo.ROOT / "impl" / "apiary" / name.partition(",")[0].split("/")[0]).is_dir()
 
 
+def told_why(verdicts: list[dict]) -> bool:
+    """Whether the record has each disagreement's explanation: one that a race took along has not."""
+    return any("differs" in v for v in verdicts)
+
+
 def causes(verdicts: list[dict], entries: list[checks.Entry]) -> list[list[str]]:
     """Disagreements of one cause in one line, those that nobody explains first, then the most common."""
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -122,7 +127,7 @@ def view(verdicts: list[dict], entries: list[checks.Entry], stamp: dict, mutants
         "structures": [one for one in told if shipped(one[0])], "apart": [one for one in told if not shipped(one[0])], "bad": [trace(v, what) for v in bad],
         "bad_rows": [[v["name"], v.get("engine", ""), v.get("verdict", "error"), (v.get("reason") or "")[:SHORT]] for v in bad],
         "late": [[v["name"], how_far(v)] for v in late], "short": [[v["name"], how_far(v)] for v in short],
-        "differ": causes(verdicts, entries) if entries else [], "bounds": list(sign.items()),
+        "differ": causes(verdicts, entries) if entries or told_why(verdicts) else [], "bounds": list(sign.items()),
         "unreached": unreached_rows(verdicts), "rows": [row(v, sign) for v in verdicts], "caught": [trace(v, what) for v in caught], "mutation": bool(mutants),
     }
 

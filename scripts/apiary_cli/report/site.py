@@ -142,7 +142,8 @@ def write() -> Path:
     named = [(name, one["commit"][:12]) for name, one in commits.baselines().items()]
     view = {"title": "Apiary: history", "points": points, "baselines": named, "least": LEAST_MARKS, "pages": pages, "here": "history.html"}
     repo.write_text(path.with_name("history.html"), html.render("history.html", **view))
-    told = six_rows(six.lines(load))
+    schedulers = six.lines(load)
+    told = six_rows(schedulers) | {"machines": six.machines(schedulers, load)}
     view = {"title": "Apiary: six task schedulers, raced and proved", "pages": pages, "here": "index.html", "tracks": shown, "rest": rest,
             "same": raced.sentence(repo.RESULTS / one["name"] for one in shown), "listed": listed, "named": title, "made": made(listed),
             "proofs": beside.proofs, "curve": six.speed_up(load) if told["strips"] else ""}

@@ -53,6 +53,13 @@ class Ratio:
     def times(self) -> str:
         return f"×{stats.ratio_text(self.ratio, self.lo, self.hi)}"
 
+    @property
+    def plain(self) -> str:
+        """Where, in words: its parameters stand on the scheduler's own page."""
+        place, _, rest = self.where.removeprefix("`").partition("`")
+        name, *more = place.split()
+        return name.replace("_", " ") + " on one CPU" * ("one_cpu" in more) + rest
+
 
 @dataclass(frozen=True)
 class Line:
@@ -154,7 +161,7 @@ def cells(one: Line, page: Path) -> list[str]:
     head = [f"[{one.name}]({room})", one.use]
     if not one.points:
         return [*head, *["–"] * 4, "not yet"]
-    worst = f"{one.worst.times} of {one.worst.other}, {one.worst.where}{one.worst.cost and f'; {one.worst.cost}'}" if one.worst else "none"
+    worst = f"{one.worst.times.partition(' ')[0]} of {one.worst.other}, {one.worst.plain}{one.worst.cost and f'; {one.worst.cost}'}" if one.worst else "none"
     rows = os.path.relpath(repo.RESULTS / one.folder, page.resolve().parent)
     when = f"[{date(one.folder)}]({rows}/summary.md){', as its rival' if one.turned else ''}"
     return [*head, one.rival, f"{one.middle.times}, tells {one.middle.tells}", ", ".join(map(str, one.counts())),
@@ -167,7 +174,7 @@ def body(page: Path, found: list[Line], load: Load = summary.load) -> str:
 
     drawing = os.path.relpath(DRAWING, page.resolve().parent)
     told = ["\n".join(markdown(HEAD, [cells(one, page) for one in found])), f"![each point against the nearest rival]({drawing})",
-            filled(LEGEND)]
+            filled(" ".join(filter(None, (LEGEND, machines(found, load)))))]
     folders = sorted({one.folder for one in found if one.folder})
     taken = (load(repo.RESULTS / max(folders))[0].get("verification") or {}) if folders else {}
     if taken.get("prove"):  # of the newest of these races
@@ -177,6 +184,18 @@ def body(page: Path, found: list[Line], load: Load = summary.load) -> str:
     if same := raced.sentence([repo.RESULTS / folder for folder in folders]):
         told.append(filled(f"Raced at commit {in_prose(commits_of(folders, load))}. {same}"))
     return "\n\n".join(told)
+
+
+def machines(found: list[Line], load: Load) -> str:
+    """In a sentence: on what each was raced. Their ratios compare with one another only where that is the same."""
+    by: dict[str, list[str]] = defaultdict(list)
+    for one in found:
+        if one.points:
+            by[summary.machine(load(repo.RESULTS / one.folder)[0])].append(one.name)
+    told = [f"{machine}, for {in_prose(names)}" for machine, names in by.items()]
+    if len(told) > 1 and len(list(by.values())[-1]) > 1:
+        told[-1] = f"{list(by)[-1]}, for the others"
+    return f"Machines: {'; '.join(told)}." if len(told) > 1 else f"All raced on {next(iter(by))}." if told else ""
 
 
 def commits_of(folders: list[str], load: Load) -> list[str]:
