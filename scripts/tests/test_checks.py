@@ -279,10 +279,11 @@ class Verification(unittest.TestCase):
             self.assertEqual(verification.mutation_status(worse, "h").level, "note", key)
 
     def test_a_race_keeps_a_record_without_its_bulk(self) -> None:
-        record = {"source_hash": "h", "complete": True, "verdicts": [self.VERDICT | {"trace": "long"}], "table": "long"}
+        record = {"source_hash": "h", "complete": True, "verdicts": [self.VERDICT | {"trace": "long", "differs": "why"}], "table": "long"}
         found = verification.brief(record, "verdicts", verification.OF_VERDICT)
         self.assertEqual(set(found), {"source_hash", "complete", "verdicts"})
         self.assertEqual(set(found["verdicts"][0]), set(verification.OF_VERDICT.split()))
+        self.assertEqual(found["verdicts"][0]["differs"], "why", "the site says why two engines differ")
         self.assertEqual(verification.prove_status(found, "h"), verification.prove_status(record, "h"))
         self.assertIsNone(verification.brief(None, "verdicts", verification.OF_VERDICT))
 

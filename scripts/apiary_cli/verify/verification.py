@@ -12,7 +12,7 @@ from .verdicts import cut, exhausted, expected, named_cuts, names, searches, unf
 
 GOOD, NOTE, BAD = "good", "note", "bad"
 OF_RECORD = "utc commit dirty source_hash as_expected complete lacking listed passed"
-OF_VERDICT = "name kind engine mode bound verdict as_expected executions seconds blind"
+OF_VERDICT = "name kind engine mode bound verdict as_expected executions seconds blind differs"
 OF_RUN = "program preset seed seconds passed reason"
 
 
