@@ -62,6 +62,14 @@ class Cells(unittest.TestCase):
             self.assertEqual(tables.read(path, tables.MICRO), [row])
             self.assertNotIn("\r", path.read_bytes().decode())
 
+    def test_what_a_program_said_names_nobodys_folders(self) -> None:
+        said = "it was ended by SIGABRT. panicked at /home/a/.store/src/index-1/stack-0.8/src/mod/a.rs:3:5: see /tmp/b and https://a/b/c/d/e"
+        kept = "it was ended by SIGABRT. panicked at stack-0.8/src/mod/a.rs:3:5: see /tmp/b and https://a/b/c/d/e"
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "rows.csv"
+            tables.write(path, ["status", "error"], [{"status": "crash", "error": said}, {"status": "ok"}])
+            self.assertEqual([row["error"] for row in tables.read(path, ["status", "error"])], [kept, ""])
+
     def test_an_unknown_column_is_an_error(self) -> None:
         with tempfile.TemporaryDirectory() as folder, self.assertRaises(ValueError):
             tables.write(Path(folder) / "x.csv", tables.MICRO, [{"speed": "1"}])

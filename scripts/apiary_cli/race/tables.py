@@ -6,6 +6,7 @@ import csv
 import functools
 import io
 import lzma
+import re
 from pathlib import Path
 from types import MappingProxyType
 from typing import Iterable, Mapping, TextIO
@@ -84,13 +85,21 @@ def number(value: float | int | None, digits: int = 6) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+FROM_ROOT = re.compile(r"(?<![\w.…/])/(?:[^/\s]+/)+(?=(?:[^/\s]+/){3}[^/\s]+)")
+
+
+def without_homes(row: dict) -> dict:
+    """Of a path in what a program said only the last four parts: a folder of results is published, and whose machine it was is not."""
+    return row | {"error": FROM_ROOT.sub("", row["error"])} if row.get("error") else row
+
+
 def append(path: Path, header: list[str], rows: Iterable[dict]) -> None:
     """To a file of one of the headers above, which is begun where there is none; an unknown column is an error."""
     text = io.StringIO()
     writer = csv.DictWriter(text, header, restval="", extrasaction="raise", lineterminator="\n")
     if not path.exists():
         writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows(map(without_homes, rows))
     with path.open("a") as handle:
         handle.write(text.getvalue())
 
