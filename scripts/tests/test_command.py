@@ -172,7 +172,7 @@ class Json(TreeCase):
     def test_a_file_that_cannot_be_written_is_refused_before_the_work(self) -> None:
         (self.root / "text").write_text("no folder\n")
         os.mkfifo(self.root / "pipe")  # no regular file; a device would be lost to all where this fails
-        for name in (".", "", str(self.root / "pipe"), str(self.root / "text" / "x"), str(self.root / ("x" * 250))):
+        for name in (".", "", str(self.root / "pipe"), str(self.root / "text" / "x"), str(self.root / ("x" * 255))):
             for words in (["prove", "--no-build", "--json", name], ["nightly", "--no-build", "--junit", name]):
                 with self.subTest(words=words):
                     done = apiary(self.root, *words)
