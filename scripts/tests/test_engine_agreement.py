@@ -105,6 +105,15 @@ class Table(unittest.TestCase):
 
 
 class ProvePage(unittest.TestCase):
+    def test_the_line_of_proofs_tells_how_many_searches_stopped_early(self) -> None:
+        def told(*found: dict) -> str:
+            return prove_page.sentence({"verdicts": list(found)}, None)
+
+        allowed = [verdict(name, "explorer", "budget", as_expected=True) for name in "ab"]
+        self.assertIn("all are as they must be; 1 search stopped early, as its check allows.", told(verdict("c", "explorer"), allowed[0]))
+        self.assertIn("; 2 searches stopped early, as their checks allow.", told(*allowed))
+        self.assertNotIn("stopped early", told(verdict("a", "explorer"), verdict("b", "explorer", "budget", as_expected=False)))
+
     def test_disagreements_of_one_cause_are_one_line_and_the_unexplained_come_first(self) -> None:
         alone = [replace(entry(name, engines=("explorer",)), one_engine=why) for name, why in (("a", "a clock"), ("b", "a clock"), ("c", ""))]
         rows = prove_page.causes([verdict(name, "explorer") for name in "abc"], alone)

@@ -74,7 +74,9 @@ class Rules(unittest.TestCase):
                                   ("n->a.write(b.read());", "b.store(1, std::memory_order_relaxed);", False),
                                   ("a.write(1);", "b.store(1, std::memory_order_release);", False), ("a.write(f());", "b = 1;", False),
                                   ("a = b.load(std::memory_order_acquire);", "c = 1;", False), ("a.write(1);", "b.add();", False),
-                                  ("a = std::max(a, b);", "c += static_cast<int>(d);", True), ("a = b.get();", "b = 1;", False)):
+                                  ("a = std::max(a, b);", "c += static_cast<int>(d);", True), ("a = b.get();", "b = 1;", False),
+                                  ("a = c.load(std::memory_order_relaxed);", "b = c.load(std::memory_order_relaxed);", False),
+                                  ("a = c.get();", "b = d.get();", True)):
             with self.subTest(one=one, other=other):
                 self.assertEqual(logic.independent(one, other), alone)
 

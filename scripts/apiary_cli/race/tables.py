@@ -89,7 +89,8 @@ FROM_ROOT = re.compile(r"(?<![\w.…/])/(?:[^/\s]+/)+(?=(?:[^/\s]+/){3}[^/\s]+)"
 
 
 def without_homes(row: dict) -> dict:
-    """Of a path in what a program said only the last four parts: a folder of results is published, and whose machine it was is not."""
+    """Of a path of more than four parts in what a program said only the last four: a folder of results is published, and where
+    packages lie on whose machine is not."""
     return row | {"error": FROM_ROOT.sub("", row["error"])} if row.get("error") else row
 
 

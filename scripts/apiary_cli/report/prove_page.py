@@ -8,7 +8,7 @@ from pathlib import Path
 from ..base import repo
 from ..verify import checks, mutation, structures, unreached
 from ..verify.engine_agreement import BOTH, by_engine, disagreements, limit, mode, report, signs
-from ..verify.verdicts import KINDS, count, cut, expected, how_far, names, unfinished, wrong
+from ..verify.verdicts import KINDS, count, cut, expected, how_far, names, searches, unfinished, wrong
 from ..race import shelf
 from . import html
 
@@ -111,7 +111,9 @@ def newest_record() -> tuple[dict | None, dict | None]:
 def sentence(record: dict, mutants: dict | None) -> str:
     red, late = (sum(map(of, record["verdicts"])) for of in (wrong, unfinished))
     state = f"{red} are not as they must be" if red else "none is red" if late else "all are as they must be"
+    short = [v for v in record["verdicts"] if cut(v) and expected(v)]
     told = f"{summed(record['verdicts'])}; {state}" + (f", {late} searches did not end within their budget" if late else "")
+    told += f"; {searches(short)} stopped early, as {'its check allows' if len(short) == 1 else 'their checks allow'}" if short else ""
     sums = [sum(one[key] for one in mutants["headers"].values()) for key in ("killed", "mutants")] if mutants else [0, 0]
     return told + (f"; of {sums[1]} weakened memory orders {sums[0]} are noticed." if sums[1] else ".")
 

@@ -318,10 +318,11 @@ def written_by(statement: str) -> set[str] | None:
 
 
 def independent(one: str, other: str) -> bool:
-    """Two statements of such writes, of which neither names what the other writes: the memory model lets neighbours of that kind
-    come in either order. That a class has an assignment of its own is not seen in the text."""
+    """Two statements of such writes, of which neither names what the other writes, nor both load one atomic: the memory model lets
+    neighbours of that kind come in either order. That a class has an assignment or a subscript of its own is not seen in the text."""
     first, second = written_by(one), written_by(other)
-    return bool(first and second) and not first & set(re.findall(r"\w+", other)) and not second & set(re.findall(r"\w+", one))
+    names, loads = ([set(re.findall(of, text)) for text in (one, other)] for of in (r"\w+", r"(\w+)\.(?:load|get)\("))
+    return bool(first and second) and not (first & names[1] or second & names[0] or loads[0] & loads[1])
 
 
 def clauses(text: str, said: str, start: int, end: int, add) -> None:
