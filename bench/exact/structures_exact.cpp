@@ -1,4 +1,4 @@
-// Exact driver of the structures: the instructions of a push, a pop, a steal, a claim, a timer.
+// Exact driver of the structures: the instructions of a push, a pop, a steal, a claim, a timer, a spin.
 #include <array>
 #include <cstdint>
 
@@ -7,6 +7,7 @@
 #include <apiary/queues/global_pool.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
 #include <apiary/timers/timer_heap.hpp>
+#include <apiary/workers/idle_spin.hpp>
 
 #include "exact/exact.hpp"
 
@@ -105,6 +106,25 @@ void timer_insert_cancel(std::uint64_t n) {
     for (std::uint64_t i = 0; i < n; ++i) must(heap.cancel(heap.add(&one)) == &one, "timers");
 }
 
+// An idle spell: a loan, eight looks, of which the last would yield, and the rest of the loan is given back.
+void idle_spin_eight_looks(std::uint64_t n) {
+    const apiary::worker_parameters p{.idle_cpu = 1};
+    apiary::idle_account<real_sync> account(p);
+    apiary::idle_spin spin(p);
+    std::int64_t now = 0;
+    for (std::uint64_t i = 0; i < n; ++i) {
+        now += p.spin_ns;
+        const std::int64_t least = spin.wants(now, i);
+        must(least != 0 && spin.begin(account.lend(now, least)), "no spin");
+        for (int looks = 1; looks <= 8; ++looks) {
+            must(spin.yields_now() == (looks == 8), "a yield at the wrong look");
+            spin.idle_until(++now);
+            must(!spin.over(), "the spin is over");
+        }
+        spin.end(account);
+    }
+}
+
 constexpr std::array operations{
     apiary::exact::operation{"deque_push_pop", &deque_push_pop},
     apiary::exact::operation{"deque_steal", &deque_steal},
@@ -114,6 +134,7 @@ constexpr std::array operations{
     apiary::exact::operation{"idle_nobody_sleeps", &idle_nobody_sleeps},
     apiary::exact::operation{"timer_insert_expire", &timer_insert_expire},
     apiary::exact::operation{"timer_insert_cancel", &timer_insert_cancel},
+    apiary::exact::operation{"idle_spin_eight_looks", &idle_spin_eight_looks},
 };
 
 }  // namespace

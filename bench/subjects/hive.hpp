@@ -42,6 +42,8 @@ public:
         parameter{.name = "long_deque_probes", .standard = standard.long_deque_probes},
         parameter{.name = "steal_rounds", .standard = standard.steal_rounds, .most = 1000},
         parameter{.name = "thieves_take_turns", .standard = 1, .least = 0, .most = 1},
+        parameter{.name = "workers_per_searcher", .standard = 4, .least = 0, .most = 1'000},
+        parameter{.name = "few_awake", .standard = 4, .least = 0, .most = 1'000},
         parameter{
             .name = "looks_before_sleep", .standard = standard.looks_before_sleep, .least = 0, .most = 1000},
         parameter{.name = "sleeps_after_one", .standard = 1, .least = 0, .most = 1},
@@ -69,6 +71,8 @@ public:
         if (which == "long_deque_probes") parameters_.long_deque_probes = value;
         if (which == "steal_rounds") parameters_.steal_rounds = static_cast<unsigned>(value);
         if (which == "thieves_take_turns") parameters_.thieves_take_turns = value != 0;
+        if (which == "workers_per_searcher") parameters_.workers_per_searcher = static_cast<unsigned>(value);
+        if (which == "few_awake") parameters_.few_awake = static_cast<unsigned>(value);
         if (which == "io_slice_ns") io_slice_ns_ = static_cast<std::int64_t>(value);
         if (which == "search_ns") parameters_.search_ns = static_cast<std::int64_t>(value);
         if (which == "yield_pays_ns") parameters_.yield_pays_ns = static_cast<std::int64_t>(value);

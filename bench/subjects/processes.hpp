@@ -47,7 +47,7 @@ public:
 
     explicit process_adapter(unsigned workers)
         : all_(basic_process_config<S>{.workers = workers,
-                .parameters = spins ? seed_spinning() : worker_parameters{},
+                .parameters = spins ? seed_spinning() : process_parameters,
                 .wakes_into_pool = into_pool}) {}
 
     using address = pid;

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from apiary_cli.analysis import comparing
-from apiary_cli.base import say, stats
+from apiary_cli.base import repo, say, stats
 from apiary_cli.race import scenarios
 from apiary_cli.report import html, page_data, site, site_pages, six, svg
 
@@ -344,6 +344,12 @@ class SitePages(unittest.TestCase):
         self.assertIn('<p>a <a href="https://b.example">b</a></p>', text)
         self.assertNotIn("<script>", text)
         self.assertIn("<table>", text)
+
+    def test_the_limits_of_the_first_page_stand_on_the_site_and_nothing_that_follows_them(self) -> None:
+        said = (repo.ROOT / "README.md").read_text().partition("## Limits\n")[2]
+        self.assertEqual(site_pages.limits().count("<li>"), len(re.findall("^- ", said, re.M)))
+        self.assertIn("BIAS.md", site_pages.limits())
+        self.assertNotIn("METHODOLOGY", site_pages.limits())
 
     def test_a_long_line_of_code_scrolls_in_itself_and_not_the_page(self) -> None:
         text = html.render("prose.html", title="t", pages=[], here="", body=html.raw(site_pages.prose("```\nx\n```\n")))

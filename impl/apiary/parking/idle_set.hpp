@@ -20,13 +20,16 @@
 //       same step, so the claimer alone owes that worker one wake.
 //   I3  claim_any claims no worker while another one searches. Hence a searcher that finds work stops searching and, if
 //       a worker sleeps, looks once more and claims the next; one that finds none announces its sleep and then looks
-//       once more at every source. The searcher may be descheduled for milliseconds, so its search expires: a post that
-//       calls it overdue claims another sleeper, which is never wrong.
+//       once more at every source, but for I6. The searcher may be descheduled for milliseconds, so its search expires:
+//       a post that calls it overdue claims another sleeper, which is never wrong.
 //   I4  A worker that announces a nap sets the nap bit, and one that ends a nap clears it: while it is set, some worker
 //       is between the two. Its nap ends by itself, soon, and makes it a searcher: it looks for all that posts left to
 //       it. With two nappers the first to end clears the bit; posts then wake again, which is never wrong.
 //   I5  The bit `one_of_several` is set before the first worker of another set runs, and stays: from then on this word
 //       alone shows neither that no worker sleeps nor that all do.
+//   I6  A worker that announces its sleep and finds another one counted as a searcher may leave its look to that one,
+//       whose end of the search comes later in the order of this word's changes: it looks then, or leaves it in turn to
+//       one that still searches. The last searcher finds none, and looks.
 //
 // Synchronisation: store buffering, made safe twice over.
 //   S1  Poster: pushes work, then `claim_any` loads the word. Worker: announce_sleep or stop_searching changes the
@@ -89,8 +92,8 @@ public:
     void is_one_of_several() { word_.fetch_or(idle_word::one_of_several, std::memory_order_seq_cst); }
 
     // Precondition: the worker's bit is clear. The worker is about to sleep: from now on it may be claimed. It then
-    // looks at every source of work, and calls withdraw if it found some. Returns the word as it was, as stop_searching
-    // does.
+    // looks at every source of work (but for I6), and calls withdraw if it found some. Returns the word as it was, as
+    // stop_searching does.
     idle_word announce_sleep(unsigned worker, bool was_searching) {
         // Its own bit is clear and a searcher is counted, so one addition changes both fields.
         const std::uint64_t change = idle_word::bit(worker) - (was_searching ? idle_word::one_searcher : 0);

@@ -19,13 +19,14 @@
 //       each set at most one worker searches that was neither claimed by name nor called for an overdue search.
 //
 // Synchronisation: idle_set S1 and S2, for each word by itself. A post goes on to the next word if its look shows that
-// all workers of the set run: each of them changes that word after the look, and then looks at every source. No order
-// between looks at two words is needed. A summary word above the sets would need one: a sleeper would change two words,
-// and a post between the two changes would see one of them.
+// all workers of the set run: each of them changes that word after the look, and then looks at every source (or, by
+// idle_set I6, one of them that searches does). No order between looks at two words is needed. A summary word above the
+// sets would need one: a sleeper would change two words, and a post between the two changes would see one of them.
 //
 // Checked by model_check/parking/idle_sets_check.cpp, with one worker to a word.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <optional>
@@ -49,6 +50,10 @@ public:
     set& of(unsigned worker) { return sets_[worker / PerSet]; }
     const set& of(unsigned worker) const { return sets_[worker / PerSet]; }
     static constexpr unsigned within(unsigned worker) { return worker % PerSet; }
+    // How many of `workers` are in this one's set.
+    static constexpr unsigned beside(unsigned worker, unsigned workers) {
+        return std::min(PerSet, workers - worker / PerSet * PerSet);
+    }
 
     // Adds a worker that has not begun, and returns its set.
     [[gnu::noinline]] set& join(unsigned worker) {

@@ -31,7 +31,8 @@ public:
     sleeper(unsigned worker, idle_set<Sync>& idle, Driver& driver) : idle_(idle), driver_(driver), worker_(worker) {}
 
     // Blocks until it is woken or the deadline passes, unless `work_visible()` finds work. That call must look at every
-    // source from which this worker can take: work in a source that it leaves out can be stranded.
+    // source from which this worker can take: work in a source that it leaves out can be stranded. It may leave out
+    // what another worker can take, too, if others_searching() is not 0: one of these looks for it (idle_set I6).
     template <class WorkVisible>
     void sleep(std::int64_t deadline_ns, WorkVisible work_visible) {
         const bool searched = searching_;
@@ -39,7 +40,7 @@ public:
         const bool sleeps = !(Sync::recheck("sleeper.last_look") && work_visible());
         if (sleeps) driver_.wait(deadline_ns);
         searching_ = claimed_ = !idle_.withdraw(worker_);
-        gave_up_ = Sync::recheck("sleeper.gave_up") && searched && !sleeps;
+        gave_up_ = Sync::recheck("sleeper.gave_up") && (searched || gave_up_) && !sleeps;
         Sync::reach(sleeps ? "sleeper.slept" : searching_ ? "sleeper.stayed_and_was_claimed" : "sleeper.stayed");
     }
 
@@ -66,7 +67,7 @@ public:
 
     // Call it when work was found, before it runs. True: this worker was searching, or gave up its search and then saw
     // work at the last look. Posts have relied on it, so if more work is visible it must wake another worker. Also
-    // false if no worker slept when it ended its search: one that falls asleep later looks for itself.
+    // false if no worker slept when it ended its search: one that falls asleep later finds this one counted no more.
     [[nodiscard]] bool found_work() {
         if (!owes_a_look()) return false;
         gave_up_ = false;
@@ -86,6 +87,10 @@ public:
 
     // Whether found_work may be true; asked before each task.
     bool owes_a_look() const { return searching_ || gave_up_; }
+
+    // For the look of sleep: the word as the announcement found it, and how many others searched.
+    idle_word before() const { return before_; }
+    unsigned others_searching() const { return before_.searching() - (searching_ ? 1U : 0U); }
 
     // Posts rely on this worker, and it has found nothing yet.
     bool searching() const { return searching_; }

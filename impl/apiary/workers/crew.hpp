@@ -187,6 +187,11 @@ public:
         if (parameters_.search_ns != worker_parameters::for_ever)
             search_began_ns_.store(now_ns, std::memory_order_relaxed);
     }
+    // True if a search has begun and not gone on for search_ns. The worker may have lost its processor.
+    bool search_is_overdue() const {
+        return parameters_.search_ns != worker_parameters::for_ever &&
+               owner_.now_ns() - search_began_ns_.load(std::memory_order_relaxed) > parameters_.search_ns;
+    }
     table_type& table() { return table_; }
     const table_type& table() const { return table_; }
     void left(const worker_type& w) {
@@ -203,11 +208,7 @@ private:
     [[gnu::noinline]] void claim_and_wake_soon(idle_word seen) {
         if (parameters_.search_ns == worker_parameters::for_ever) return claim_and_wake(seen, false);
         bool late = false;
-        const auto overdue = [&] {
-            late = owner_.now_ns() - search_began_ns_.load(std::memory_order_relaxed) > parameters_.search_ns;
-            return late;
-        };
-        const auto slot = idle_.claim_any(seen, false, overdue);
+        const auto slot = idle_.claim_any(seen, false, [&] { return late = search_is_overdue(); });
         if (slot) wake(*slot, !late);
     }
     void wake(unsigned slot, bool nobody_searched) {

@@ -16,8 +16,9 @@
 //
 // Progress.  Blocks until the latch is open.
 // Invariants
-//   I1  The worker that sleeps here is a sleeper like any other: its last look is at every shared source, and a post
-//       may claim it. The announcement at the latch comes before that look, so that the last count wakes it (latch I2).
+//   I1  The worker that sleeps here is a sleeper like any other: its last look is at every shared source, unless
+//       another one searches, and a post may claim it. The announcement at the latch comes before that look, so that
+//       the last count wakes it (latch I2).
 //   I2  It does not return to the waiting job while posts rely on its search: it ends the search first, and wakes
 //       another worker if work is left (idle_set I3).
 //
@@ -47,7 +48,7 @@ public:
             else if (w.crew_.parameters().idle_cpu != 0 && w.looks_on())
                 continue;
             else if (l.announce())
-                w.sleep_unless([&w] { return w.sources().visible() || w.shared_work_visible(); });
+                w.sleep_unless([&w] { return w.sources().visible(); });
         }
         pass_the_search_on(w);
     }

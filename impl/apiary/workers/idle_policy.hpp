@@ -16,16 +16,22 @@
 //                   (sleeps_after_long_yield 0). A timed yield that is short takes one such step back.
 //   nap             after a spurious wake, beside another worker that is awake, a worker takes up to `naps` short timed
 //                   parks before it sleeps: chains of tasks would wake it again and again (naps 0).
+//   one looks       where several workers are awake and enough of them search, a worker without work neither steals nor
+//                   looks before its sleep: thieves that find little cost their victims more than they take
+//                   (workers_per_searcher 0).
 //
 // Threads. The worker's own. Progress: constant time.
-// Tested by idle_policy_test.cpp, a table of cases. Decisions: impl/DECISIONS.md D35, D40, D44, D49, D56, D57, D68.
+// Tested by idle_policy_test.cpp, a table of cases.
+// Decisions: impl/DECISIONS.md D35, D40, D44, D49, D56, D57, D68, D259.
 // README.md has what each rule was measured to bring, and names those without a measured effect.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <utility>
 
+#include <apiary/parking/idle_set.hpp>
 #include <apiary/workers/parameters.hpp>
 
 namespace apiary {
@@ -77,6 +83,16 @@ public:
         if (naps_left_ == 0) return false;
         --naps_left_;
         return true;
+    }
+
+    // Of a worker without work, which has `members` - 1 others in its set. `searchers` of these search, and `seen` is
+    // the word. True: it leaves the looking to them. Never without a searcher. Workers that are detached count as awake.
+    [[nodiscard]] bool leaves_it_to(unsigned searchers, idle_word seen, unsigned members) const {
+        if (searchers == 0 || p_.workers_per_searcher == 0) return false;
+        const std::int64_t awake = std::int64_t{members} - std::popcount(seen.sleepers());
+        const std::int64_t others_run = awake - 1 - std::int64_t{searchers};
+        return awake > std::int64_t{p_.few_awake} &&
+               others_run <= std::int64_t{searchers} * std::int64_t{p_.workers_per_searcher};
     }
 
     // After a sleep or a nap.

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <climits>
+#include <cstdint>
+
 namespace idle_policy_test {
 namespace {
 
@@ -109,6 +112,28 @@ TEST(idle_policy, one_long_yield_costs_few_sleeps_and_each_further_one_eight_tim
     EXPECT_EQ(sleeps_after(1'000'000), 125U);
     for (int i = 0; i != 3; ++i) EXPECT_EQ(sleeps_after(1000), 0U);
     EXPECT_EQ(sleeps_after(1'000'000), 16U);
+}
+
+TEST(idle_policy, a_worker_without_work_leaves_the_looking_to_enough_searchers_among_several_awake_ones) {
+    const idle_policy policy{worker_parameters{.workers_per_searcher = 3, .few_awake = 4}};
+    const auto leaves = [&policy](unsigned others, unsigned asleep, unsigned members) {
+        return policy.leaves_it_to(others, idle_word{(std::uint64_t{1} << asleep) - 1}, members);
+    };
+    EXPECT_FALSE(leaves(0, 0, 20)) << "nobody looks";
+    EXPECT_FALSE(leaves(0, 15, 20));
+    // itself, one that searches, and three that run
+    EXPECT_TRUE(leaves(1, 15, 20));
+    EXPECT_FALSE(leaves(1, 14, 20)) << "four run";
+    EXPECT_TRUE(leaves(2, 12, 20)) << "six run, two search";
+    EXPECT_FALSE(leaves(2, 11, 20));
+    EXPECT_TRUE(leaves(1, 0, 5));
+    EXPECT_FALSE(leaves(1, 1, 5)) << "few are awake";
+    EXPECT_FALSE(leaves(3, 0, 4));
+    const idle_policy off{worker_parameters{.workers_per_searcher = 0, .few_awake = 0}};
+    EXPECT_FALSE(off.leaves_it_to(1, {}, 2));
+    const idle_policy always{worker_parameters{.workers_per_searcher = UINT_MAX, .few_awake = 0}};
+    EXPECT_TRUE(always.leaves_it_to(1, {}, 2));
+    EXPECT_FALSE(policy.leaves_it_to(1, idle_word{0xff}, 5)) << "the number of workers is older than the word";
 }
 
 TEST(idle_policy, a_yield_is_judged_once) {

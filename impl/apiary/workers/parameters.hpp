@@ -10,9 +10,9 @@ struct worker_parameters {
     static constexpr std::int64_t for_ever = INT64_MAX;
     static constexpr std::size_t max_batch = 64;  // the largest global_batch
 
-    // Each number is at least 1, except that looks_before_sleep, sleeps_after_long_yield, naps, timer_spin_ns and
-    // idle_cpu may be 0. yield_pays_ns, nap_ns and spin_ns are at most a second, idle_cpu at most 1. A front end's
-    // constructor refuses others (in_range.hpp).
+    // Each number is at least 1, except that workers_per_searcher, few_awake, looks_before_sleep,
+    // sleeps_after_long_yield, naps, timer_spin_ns and idle_cpu may be 0. yield_pays_ns, nap_ns and spin_ns are at most
+    // a second, idle_cpu at most 1. A front end's constructor refuses others (in_range.hpp).
     std::size_t local_budget = 64;  // due timers, or tasks of the private queue, before the next source's turn
     std::size_t global_batch = 16;  // tasks taken from the global pool at once, at most
     std::size_t pool_visits = 16;   // batches from it before the next source's turn, when nothing else waits there
@@ -23,6 +23,10 @@ struct worker_parameters {
     unsigned steal_rounds = 2;    // passes over the victims before a worker gives up
     // where three threads run at once, a thief passes over a worker at which another thief is
     bool thieves_take_turns = true;
+    // Where more than few_awake workers are awake, and each may have a processor, a worker without work leaves the
+    // looking to others if one searches for each workers_per_searcher that run; 0: it always looks itself
+    unsigned workers_per_searcher = 4;
+    unsigned few_awake = 4;
     unsigned looks_before_sleep = 1;  // further turns, each after a yield, of a worker that found nothing
     bool sleeps_after_one = true;     // no such turn for a worker that ran at most one task while all others sleep,
     bool lets_poster_go_on = true;    // except if it displaced the poster that woke it

@@ -21,14 +21,15 @@
 // Why a worker that looks before it sleeps misses nothing (idle_set S2)
 //   After every push the worker that pushed issues a light fence and looks at the idle word: in worker::post_local by
 //   wake_one; after a batch or the loot of a theft in run_task (left_more). A worker that falls asleep announces it,
-//   issues a heavy fence, and then looks here. Either the look sees the push, or the pusher sees the announcement. From
-//   a deque the look may miss only a task that a thief or the owner has taken and runs next. From a steal-half queue it
-//   may miss more: tasks that a thief has claimed and not yet published, and tasks that the owner of a full ring is
-//   about to post. Thief and owner publish first and look at the word afterwards, so they see the announcement and wake
-//   the sleeper: the thief is a pusher like any other, into its own queue. The heavy fence is left out only if all
-//   others sleep. Then there is no such thief or owner: each of the others announced its sleep after its last push, and
-//   will change the word before it steals. A worker at its drain (worker::finish) is an exception, since no poster
-//   wakes it. If it looks while a thief holds a task, it ends, and the thief drains that task alone.
+//   issues a heavy fence, and then looks here, or leaves that to one that searches (idle_set I6). Either the look sees
+//   the push, or the pusher sees the announcement. From a deque the look may miss only a task that a thief or the owner
+//   has taken and runs next. From a steal-half queue it may miss more: tasks that a thief has claimed and not yet
+//   published, and tasks that the owner of a full ring is about to post. Thief and owner publish first and look at the
+//   word afterwards, so they see the announcement and wake the sleeper: the thief is a pusher like any other, into its
+//   own queue. The heavy fence is left out only if all others sleep. Then there is no such thief or owner: each of the
+//   others announced its sleep after its last push, and will change the word before it steals. A worker at its drain
+//   (worker::finish) is an exception, since no poster wakes it. If it looks while a thief holds a task, it ends, and
+//   the thief drains that task alone.
 //
 // Checked by model_check/queues/{chase_lev_deque,steal_half_queue,lifo_slot}_check.cpp and, with the workers around it,
 // model_check/schedulers/hive, on both queues.

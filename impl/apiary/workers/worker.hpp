@@ -9,7 +9,8 @@
 //   3  own tasks, then a batch of the crew's pool, in turns (fairness)
 //   4  a theft
 // After a turn that found nothing come a second look, further ones where the user pays for them, a nap, or a sleep
-// after a last look at every source (idle_policy, idle_spin, sleeper).
+// after a last look at every source (idle_policy, idle_spin, sleeper). Where another worker searches, the theft and
+// that look may be left to it.
 //
 // concepts.hpp lists the calls of the sources (worker_sources).
 //
@@ -22,12 +23,12 @@
 //   I1  Only a stop drops tasks: when run() returns, every task that this worker held was run, handed over, or dropped
 //       by a stop.
 //   I2  A worker that blocks has announced its sleep, and has then looked at every source from which it may take
-//       (sleeper).
+//       (sleeper); or at what is for it alone, and another worker searches (idle_set I6).
 //
 // Checked by model_check/schedulers/hive; tested by the hive's tests and crew_test.cpp. Stressed by
 // stress/schedulers/hive. Not modelled: the yield and the second look, the timed yields, the processor of the waker,
 // and that a thief insists while it watches the clock or spins.
-// Decisions: impl/DECISIONS.md D5, D6, D8, D9, D31, D55, D71, D258.
+// Decisions: impl/DECISIONS.md D5, D6, D8, D9, D31, D55, D71, D258, D259.
 #pragma once
 
 #include <algorithm>
@@ -35,6 +36,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -181,7 +183,7 @@ public:
     }
 
     // The parts of run(), for checks of one handshake: a crew that also ends has too many executions to check.
-    bool turn_once() { return turn(); }  // false: there was nothing to do
+    bool turn_once() { return turn(); }  // false: it ran nothing
     void sleep_once() { sleep(); }
     bool look_on_once() { return looks_on(); }
 
@@ -199,7 +201,7 @@ public:
     void drop(task_type* t) { runner_.drop(t, this); }
 
 private:
-    // False if there was nothing to do. If there is work of a kind, it runs at least one task of that kind and no more
+    // False if it ran nothing. If there is work of a kind, it runs at least one task of that kind and no more
     // than the parameters allow: this bounds how long the others wait (schedulers/hive/README.md, "How long a task
     // waits").
     bool turn() {
@@ -207,7 +209,21 @@ private:
         sources().collect();
         bool worked = sources().run_some();
         worked |= run_own_and_pool();
-        return worked || steal();
+        return worked || (!others_look() && steal());
+    }
+
+    // A hint: the theft is left to those that search. Not after a look that has seen work.
+    bool others_look() const {
+        if constexpr (!ready_type::shared) return false;
+        if (insists_ || sleeper_.searching()) return false;
+        const idle_word seen = crew_.sleepers().of(index_).snapshot();
+        return may_leave_it_to(seen.searching(), seen);
+    }
+    // Where threads share processors, a searcher may have none.
+    bool may_leave_it_to(unsigned searchers, idle_word seen) const {
+        const unsigned all = crew_.table().size();
+        return searchers != 0 && all <= processors_ &&
+               idle_.leaves_it_to(searchers, seen, crew_.sleepers().beside(index_, all));
     }
 
     // The newest task takes the former one's place. Out of line: a call in post_local would make that save registers
@@ -332,10 +348,9 @@ private:
         return true;
     }
 
-    // Two thieves and their victim run at once.
-    static bool thieves_can_meet() {
-        if constexpr (requires { sync::processors(); }) return sync::processors() > 2;
-        return true;
+    static unsigned processors() {
+        if constexpr (requires { sync::processors(); }) return sync::processors();
+        return std::numeric_limits<unsigned>::max();
     }
 
     // `any`: also takes a task from a slot whose owner may be about to take it.
@@ -417,9 +432,9 @@ private:
     }
 
     void sleep() {
-        sleep_unless([this] { return work_visible(); });
+        sleep_unless([this] { return own_work_visible(); });
     }
-    // `look`: looks at everything that would be a reason to stay awake.
+    // `look`: looks at what would be a reason to stay awake for this worker alone.
     template <class Look>
     void sleep_unless(Look look) {
         const std::int64_t deadline = sources().next_deadline(), spin_ns = crew_.parameters().timer_spin_ns;
@@ -431,9 +446,10 @@ private:
         std::int64_t from = 0;
         if constexpr (trace::on) from = owner_.now_ns();
         if constexpr (!sync::checked) waker_processor_.store(unknown_processor, std::memory_order_relaxed);
-        const auto in_sight = [&] { return insists_ = look(); };
+        const auto in_sight = [&] { return insists_ = look() || shared_work_visible(); };
         if (!naps) {
             sleeper_.sleep(until, [&] {
+                if (leaves_the_look()) return look();
                 fence_against_pushers();
                 return in_sight();
             });
@@ -447,6 +463,15 @@ private:
             trace_.span(trace::kind::park, from, owner_.now_ns());
             if (sleeper_.claimed()) trace_.instant(trace::kind::woken, owner_.now_ns(), index_);
         }
+    }
+
+    // After the announcement of a sleep: another worker looks for what any worker may take (idle_set I6), and has not
+    // been searching for so long that posts no longer rely on it.
+    bool leaves_the_look() const {
+        if constexpr (!ready_type::shared) return false;
+        if (!may_leave_it_to(sleeper_.others_searching(), sleeper_.before()) || crew_.search_is_overdue()) return false;
+        sync::reach("worker.left_the_look");
+        return true;
     }
 
     // For idle_policy.
@@ -473,8 +498,10 @@ private:
     }
 
     // Every source from which this worker may take. Timers are in the deadline of the sleep.
-    bool work_visible() const {
-        return sources().visible() || shared_work_visible() || owner_.stopping() ||
+    bool work_visible() const { return own_work_visible() || shared_work_visible(); }
+    // Of these, what only this worker can take, and what ends its run.
+    bool own_work_visible() const {
+        return sources().visible() || owner_.stopping() ||
                leaving();  // a poll may have taken the wake that came with the order to leave
     }
 
@@ -564,7 +591,8 @@ private:
     idle_spin spin_{crew_.parameters()};
     task_runner<sync> runner_{owner_.on_exception()};
     worker_tallies<sync> tallies_;
-    const bool takes_turns_ = crew_.parameters().thieves_take_turns && thieves_can_meet();
+    const unsigned processors_ = processors();
+    const bool takes_turns_ = crew_.parameters().thieves_take_turns && processors_ > 2;  // two thieves and their victim
     bool insists_ = false;  // its next theft passes over nobody
     [[no_unique_address]] trace trace_;
 

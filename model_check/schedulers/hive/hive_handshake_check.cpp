@@ -4,6 +4,7 @@
 // |---|---|
 // | a post from outside wakes a sleeper | post_meets_two_falling_asleep |
 // | a worker that looks on before it sleeps is a searcher like any other | post_meets_two_falling_asleep_spins, child_meets_a_worker_falling_asleep_spins |
+// | a worker that falls asleep leaves its look to one that searches | post_meets_one_falling_asleep_leaves, post_meets_two_falling_asleep_leaves, two_posts_need_both_leaves, batch_needs_both_leaves, targeted_post_and_another_leaves, thief_recruits_the_next_leaves, searcher_gives_up_beside_posts_leaves |
 // | a worker that finds what a post left to its search wakes the next | two_posts_need_both |
 // | a worker that takes one task and leaves others wakes the next | batch_needs_both, batch_in_a_deque, two_compute_posts_need_both |
 // | a worker woken for its inbox counts as a searcher, and recruits | targeted_post_and_another |
@@ -46,6 +47,25 @@ struct post_meets_two_falling_asleep_spins : post_meets_two_falling_asleep<on_sp
 };
 APIARY_CHECK(post_meets_two_falling_asleep_spins);
 
+// Nobody searches, so it looks.
+template <class Sync>
+struct post_meets_one_falling_asleep_leaves : handshake<on_leaves<Sync>, 1> {
+    static constexpr const char* what = "the only worker falls asleep while a task is posted: it runs it";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"crew.woke_one", "sleeper.stayed"};
+    void thread(unsigned i) {
+        if (i == 0) return this->work(this->io(0));
+        this->must(this->hive.post(this->alone()));
+    }
+    void after() { this->expect(1); }
+};
+APIARY_CHECK(post_meets_one_falling_asleep_leaves);
+template <class Sync>
+struct post_meets_two_falling_asleep_leaves : post_meets_two_falling_asleep<on_leaves<Sync>> {
+    static constexpr std::array must_reach{"crew.woke_one", "worker.left_the_look"};
+};
+APIARY_CHECK(post_meets_two_falling_asleep_leaves);
+
 template <class Sync>
 struct two_posts_need_both : handshake<Sync, 2> {
     static constexpr const char* what =
@@ -65,6 +85,11 @@ APIARY_CHECK(two_posts_need_both);
 template <class Sync>
 using two_posts_need_both_words = two_posts_need_both<on_words<Sync>>;
 APIARY_CHECK(two_posts_need_both_words);
+template <class Sync>
+struct two_posts_need_both_leaves : two_posts_need_both<on_leaves<Sync>> {
+    static constexpr std::array must_reach{"crew.woke_one", "worker.left_the_look", "idle_set.relied_on_a_searcher"};
+};
+APIARY_CHECK(two_posts_need_both_leaves);
 
 template <class Sync>
 struct batch_needs_both : handshake<Sync, 2> {
@@ -82,6 +107,11 @@ struct batch_needs_both : handshake<Sync, 2> {
     void after() { this->expect(2); }
 };
 APIARY_CHECK(batch_needs_both);
+template <class Sync>
+struct batch_needs_both_leaves : batch_needs_both<on_leaves<Sync>> {
+    static constexpr std::array must_reach{"crew.woke_one", "worker.left_the_look"};
+};
+APIARY_CHECK(batch_needs_both_leaves);
 
 // Four tasks, of which a worker takes two at once: the second lies in its deque while the first waits for it.
 template <class Sync>
@@ -127,6 +157,11 @@ APIARY_CHECK(targeted_post_and_another);
 template <class Sync>
 using targeted_post_and_another_words = targeted_post_and_another<on_words<Sync>>;
 APIARY_CHECK(targeted_post_and_another_words);
+template <class Sync>
+struct targeted_post_and_another_leaves : targeted_post_and_another<on_leaves<Sync>> {
+    static constexpr std::array must_reach{"crew.woke_one", "crew.post_to_woke", "worker.left_the_look"};
+};
+APIARY_CHECK(targeted_post_and_another_leaves);
 
 // From here on worker 0 is at a task that posts others and then takes long: its thread does what that task does.
 
@@ -208,6 +243,11 @@ APIARY_CHECK(thief_recruits_the_next_words);
 template <class Sync>
 using thief_recruits_the_next_half = thief_recruits_the_next<on_halves<Sync>>;
 APIARY_CHECK(thief_recruits_the_next_half);
+template <class Sync>
+struct thief_recruits_the_next_leaves : thief_recruits_the_next<on_leaves<Sync>> {
+    static constexpr std::array must_reach{"crew.woke_one", "worker.stole", "worker.left_the_look"};
+};
+APIARY_CHECK(thief_recruits_the_next_leaves);
 
 // The worker that has the tasks is at a long one. Each thief takes one, wherever the other one stands meanwhile.
 template <class Sync>
@@ -264,6 +304,11 @@ struct searcher_gives_up_beside_posts : handshake<Sync, 3> {
     }
 };
 APIARY_CHECK(searcher_gives_up_beside_posts);
+template <class Sync>
+struct searcher_gives_up_beside_posts_leaves : searcher_gives_up_beside_posts<on_leaves<Sync>> {
+    static constexpr std::array must_reach{"worker.left_the_look", "worker.stole"};
+};
+APIARY_CHECK(searcher_gives_up_beside_posts_leaves);
 
 template <class Sync>
 struct lone_child_beside_a_napper : handshake<Sync, 2> {

@@ -1,5 +1,5 @@
-"""The site: results/*.html, for any static host. Its first page has the six schedulers, then the tracks; beside it stand proofs,
-curves, the museum, the trophies, and the history of the gated figures."""
+"""The site: results/*.html, for any static host. Its first page has the six schedulers, the limits, then the tracks; beside it stand
+proofs, curves, the museum, the trophies, what would refute a claim, and the history of the gated figures."""
 
 from __future__ import annotations
 
@@ -146,6 +146,6 @@ def write() -> Path:
     told = six_rows(schedulers) | {"machines": six.machines(schedulers, load)}
     view = {"title": "Apiary: six task schedulers, raced and proved", "pages": pages, "here": "index.html", "tracks": shown, "rest": rest,
             "same": raced.sentence(repo.RESULTS / one["name"] for one in shown), "listed": listed, "named": title, "made": made(listed),
-            "proofs": beside.proofs, "curve": six.speed_up(load) if told["strips"] else ""}
+            "proofs": beside.proofs, "curve": six.speed_up(load) if told["strips"] else "", "limits": html.raw(site_pages.limits())}
     repo.write_text(path, html.render("site.html", **view, **told))
     return path

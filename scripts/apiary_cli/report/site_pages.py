@@ -1,4 +1,4 @@
-"""The site's pages beside the first: proofs, curves, the museum, the trophies."""
+"""The site's pages beside the first: proofs, curves, the museum, the trophies, and what would refute a claim."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..analysis import comparing, metg
 from . import html, page_data, prove_page, six, svg
 
 PAGES = [("index.html", "Six schedulers"), ("proofs.html", "Proofs"), ("curves.html", "Curves"), ("museum.html", "Museum"),
-         ("trophies.html", "Trophies"), ("history.html", "History")]
+         ("trophies.html", "Trophies"), ("refute.html", "Refute it"), ("history.html", "History")]
 CATALOGUE = repo.ROOT / "model_check" / "museum" / "catalogue.csv"
-TROPHIES = repo.ROOT / "model_check" / "outside" / "TROPHIES.md"
+PROSE = {"trophies.html": repo.ROOT / "model_check" / "outside" / "TROPHIES.md", "refute.html": repo.ROOT / "REFUTE.md"}
 BUDGET = "idle_cpu"  # hundredths of a processor for looking on: a parameter of a point
 PLOTTED = ("post_throughput", "spawn_many_local", "fib", "uts", "graph", "msg_throughput", "msg_ping_pong")  # first, of the virtual curves
 
@@ -34,7 +34,7 @@ def write(load: six.Load, races: list[Path], history: bool) -> Beside:
     record, mutants = prove_page.newest_record()
     curves = all_curves(load, races)
     there = {"index.html": True, "proofs.html": bool(record), "curves.html": bool(curves), "museum.html": CATALOGUE.exists(),
-             "trophies.html": TROPHIES.exists(), "history.html": history}
+             "history.html": history, **{name: page.exists() for name, page in PROSE.items()}}
     pages = [one for one in PAGES if there[one[0]]]
     if record:
         prove_page.write(record["verdicts"], [], record, repo.RESULTS / "proofs.html", mutants, pages)
@@ -42,9 +42,10 @@ def write(load: six.Load, races: list[Path], history: bool) -> Beside:
         repo.write_text(repo.RESULTS / "curves.html", html.render("curves.html", title="Apiary: curves", pages=pages, here="curves.html", curves=curves))
     if CATALOGUE.exists():
         repo.write_text(repo.RESULTS / "museum.html", html.render("prose.html", title="Apiary: museum", pages=pages, here="museum.html", **museum(record)))
-    if TROPHIES.exists():
-        body = html.raw(prose(TROPHIES.read_text()))
-        repo.write_text(repo.RESULTS / "trophies.html", html.render("prose.html", title="Apiary: trophies", pages=pages, here="trophies.html", body=body))
+    for name, title in pages:
+        if name in PROSE:
+            body = html.raw(prose(PROSE[name].read_text()))
+            repo.write_text(repo.RESULTS / name, html.render("prose.html", title=f"Apiary: {title.lower()}", pages=pages, here=name, body=body))
     return Beside(pages, prove_page.sentence(record, mutants) if record else "")
 
 
@@ -181,7 +182,7 @@ def virtual() -> list[dict]:
     return [chart(f"{name}: time of an operation by workers", "", by[name], "workers") for name in order]
 
 
-# -------------------------------------------------------------------------------------------- museum, trophies
+# ----------------------------------------------------------------------------------------------- museum, prose
 
 
 def museum(record: dict | None) -> dict:
@@ -201,6 +202,13 @@ def museum(record: dict | None) -> dict:
 
 def told(one: dict[str, str]) -> str:
     return one.get("shown_by") or (f"not yet: {one['not_yet_seen']}" if one.get("not_yet_seen") else "not exhibited")
+
+
+def limits() -> str:
+    """What README.md says of what the figures do not tell."""
+    page = repo.ROOT / "README.md"
+    found = re.search(r"^## Limits\n(.*?)(?=^[^-\s]|\Z)", page.read_text() if page.exists() else "", re.M | re.S)
+    return prose(found[1]) if found else ""
 
 
 def prose(text: str) -> str:

@@ -33,12 +33,16 @@ struct stalled_step {
     unsigned worker = 0;
 };
 
+// A message is most often shorter than a theft, so few workers at a time look for processes to steal.
+constexpr worker_parameters process_parameters{.workers_per_searcher = 8};
+
 template <class Sync = real_sync>
 struct basic_process_config {
     using core = process_core<Sync>;
 
-    unsigned workers = 0;               // 1 … 280; 0: default_workers() (sync/processors.hpp)
-    worker_parameters parameters = {};  // of the engine; seed_spinning() gives those of the original design
+    unsigned workers = 0;  // 1 … 280; 0: default_workers() (sync/processors.hpp)
+    // of the engine; seed_spinning() gives those of the original design
+    worker_parameters parameters = process_parameters;
     // True, as in the original design: a process that another process wakes goes to the pool. False: it runs next on
     // the waking worker.
     bool wakes_into_pool = false;
@@ -62,9 +66,10 @@ struct basic_process_config {
     std::function<void(const stalled_step&)> on_stall = {};
 };
 
-// The numbers of the original design: 16 looks before a worker blocks. There the first four looks did not yield; this
+// The numbers of the original design: 16 looks before a worker blocks, whoever else looks. There the first four looks did not yield; this
 // engine yields before each.
-constexpr worker_parameters seed_spinning(worker_parameters p = {}) {
+constexpr worker_parameters seed_spinning(worker_parameters p = process_parameters) {
+    p.workers_per_searcher = 0;
     p.looks_before_sleep = 16;
     p.sleeps_after_one = false;
     p.naps = 0;

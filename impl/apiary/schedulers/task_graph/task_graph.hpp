@@ -91,8 +91,10 @@ public:
     explicit basic_task_graph(const task_graph_config& config = {})
         : config_(checked(config, max_workers)), window_(sizes_of(config)), heap_(new_heap(window_.ring().size())) {
         for (std::size_t type = 0; type != config_.workers.size(); ++type) {
+            // Its tasks are worth a theft, and one searcher at a time would wake the workers too slowly.
             crew_type& crew = crews_.emplace_back(
-                *this, worker_parameters{.idle_cpu = config_.idle_cpu / static_cast<double>(config_.workers.size())});
+                *this, worker_parameters{.workers_per_searcher = 0,
+                                         .idle_cpu = config_.idle_cpu / static_cast<double>(config_.workers.size())});
             // The first worker of type 0 is the submitter, for which no thread is started.
             const unsigned all = config_.workers[type] + (type == 0 ? 1 : 0);
             auto* const desk = config_.policy == ready_policy::locality
