@@ -85,8 +85,8 @@ public:
         return true;
     }
 
-    // Of a worker without work, which has `members` - 1 others in its set. `searchers` of these search, and `seen` is
-    // the word. True: it leaves the looking to them. Never without a searcher. Workers that are detached count as awake.
+    // Of a worker without work, which has `members` - 1 others in its set. `searchers` of these search; `seen`: the
+    // word. True: it leaves the looking to them. Never without a searcher. Detached workers count as awake.
     [[nodiscard]] bool leaves_it_to(unsigned searchers, idle_word seen, unsigned members) const {
         if (searchers == 0 || p_.workers_per_searcher == 0) return false;
         const std::int64_t awake = std::int64_t{members} - std::popcount(seen.sleepers());

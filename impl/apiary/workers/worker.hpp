@@ -214,7 +214,6 @@ private:
 
     // A hint: the theft is left to those that search. Not after a look that has seen work.
     bool others_look() const {
-        if constexpr (!ready_type::shared) return false;
         if (insists_ || sleeper_.searching()) return false;
         const idle_word seen = crew_.sleepers().of(index_).snapshot();
         return may_leave_it_to(seen.searching(), seen);
@@ -222,7 +221,7 @@ private:
     // Where threads share processors, a searcher may have none.
     bool may_leave_it_to(unsigned searchers, idle_word seen) const {
         const unsigned all = crew_.table().size();
-        return searchers != 0 && all <= processors_ &&
+        return ready_type::shared && searchers != 0 && all <= processors_ &&
                idle_.leaves_it_to(searchers, seen, crew_.sleepers().beside(index_, all));
     }
 
@@ -468,7 +467,6 @@ private:
     // After the announcement of a sleep: another worker looks for what any worker may take (idle_set I6), and has not
     // been searching for so long that posts no longer rely on it.
     bool leaves_the_look() const {
-        if constexpr (!ready_type::shared) return false;
         if (!may_leave_it_to(sleeper_.others_searching(), sleeper_.before()) || crew_.search_is_overdue()) return false;
         sync::reach("worker.left_the_look");
         return true;

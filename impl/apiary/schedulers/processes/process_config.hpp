@@ -66,8 +66,8 @@ struct basic_process_config {
     std::function<void(const stalled_step&)> on_stall = {};
 };
 
-// The numbers of the original design: 16 looks before a worker blocks, whoever else looks. There the first four looks did not yield; this
-// engine yields before each.
+// The numbers of the original design: 16 looks before a worker blocks, also beside a searcher. There the first four
+// looks did not yield; this engine yields before each.
 constexpr worker_parameters seed_spinning(worker_parameters p = process_parameters) {
     p.workers_per_searcher = 0;
     p.looks_before_sleep = 16;
