@@ -214,15 +214,15 @@ private:
 
     // A hint: the theft is left to those that search. Not after a look that has seen work.
     bool others_look() const {
-        if (insists_ || sleeper_.searching()) return false;
+        if (!ready_type::shared || insists_ || sleeper_.searching()) return false;
         const idle_word seen = crew_.sleepers().of(index_).snapshot();
         return may_leave_it_to(seen.searching(), seen);
     }
     // Where threads share processors, a searcher may have none.
     bool may_leave_it_to(unsigned searchers, idle_word seen) const {
+        if (!ready_type::shared || searchers == 0) return false;
         const unsigned all = crew_.table().size();
-        return ready_type::shared && searchers != 0 && all <= processors_ &&
-               idle_.leaves_it_to(searchers, seen, crew_.sleepers().beside(index_, all));
+        return all <= processors_ && idle_.leaves_it_to(searchers, seen, crew_.sleepers().beside(index_, all));
     }
 
     // The newest task takes the former one's place. Out of line: a call in post_local would make that save registers
