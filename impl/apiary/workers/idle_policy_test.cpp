@@ -10,6 +10,7 @@ namespace idle_policy_test {
 namespace {
 
 using apiary::idle_policy;
+using apiary::idle_word;
 using apiary::worker_parameters;
 
 constexpr auto yes = [] { return true; };

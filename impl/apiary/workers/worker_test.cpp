@@ -240,26 +240,52 @@ TEST(worker, that_has_searched_meets_the_pushers_before_it_looks_for_more) {
     EXPECT_EQ(fences, 1);
 }
 
-// Worker 1 searches; worker 0 has a task that worker 2 could steal.
+constexpr worker_parameters leaving{.workers_per_searcher = 1, .few_awake = 1, .looks_before_sleep = 0, .naps = 0};
+
+// Worker 0 has a task that worker 2 could steal.
+TEST(worker, that_falls_asleep_where_nobody_searches_looks_and_stays) {
+    stepped s(3, leaving);
+    s.post_local(s[0], [] {});
+    const int fences = told_sync::heavy;
+    s[2].sleep_once();
+    EXPECT_EQ(s[2].driver().waits, 0);
+    EXPECT_EQ(told_sync::heavy - fences, 1);
+}
+
 TEST(worker, that_falls_asleep_beside_a_searcher_neither_steals_nor_looks) {
-    for (const unsigned searchers : {1U, 0U}) {
-        stepped s(3, {.workers_per_searcher = 1, .few_awake = 1, .looks_before_sleep = 0, .naps = 0});
-        s.post_local(s[0], [] {});
-        if (searchers != 0) s.idle().start_searching();
-        const int fences = told_sync::heavy;
-        if (searchers != 0) EXPECT_FALSE(s[2].turn_once());
-        s[2].sleep_once();
-        EXPECT_EQ(s[2].driver().waits, searchers != 0 ? 1 : 0);
-        EXPECT_EQ(told_sync::heavy - fences, searchers != 0 ? 0 : 1);
-        if (searchers != 0) {
-            (void)s.idle().stop_searching();
-            EXPECT_TRUE(s[2].turn_once()) << "nobody else looks any more";
-        }
-    }
+    stepped s(3, leaving);
+    s.post_local(s[0], [] {});
+    s.idle().start_searching();
+    const int fences = told_sync::heavy;
+    EXPECT_FALSE(s[2].turn_once());
+    s[2].sleep_once();
+    EXPECT_EQ(s[2].driver().waits, 1);
+    EXPECT_EQ(told_sync::heavy - fences, 0);
+    (void)s.idle().stop_searching();
+    EXPECT_TRUE(s[2].turn_once()) << "nobody else looks any more";
+}
+
+TEST(worker, that_falls_asleep_where_threads_share_processors_looks_and_stays) {
+    told_sync::processors_here = 2;
+    stepped s(3, leaving);
+    told_sync::processors_here = 3;
+    s.post_local(s[0], [] {});
+    s.idle().start_searching();
+    s[2].sleep_once();
+    EXPECT_EQ(s[2].driver().waits, 0);
+}
+
+TEST(worker, that_falls_asleep_beside_an_overdue_search_looks_and_stays) {
+    stepped s(3, leaving);
+    s.post_local(s[0], [] {});
+    s.idle().start_searching();
+    s.clock().set(leaving.search_ns + 1);
+    s[2].sleep_once();
+    EXPECT_EQ(s[2].driver().waits, 0);
 }
 
 TEST(worker, that_falls_asleep_beside_a_searcher_sees_what_has_come_for_it_alone) {
-    stepped s(3, {.workers_per_searcher = 1, .few_awake = 1, .looks_before_sleep = 0, .naps = 0});
+    stepped s(3, leaving);
     s.idle().start_searching();
     s[2].sources().sees_something = true;
     s[2].sleep_once();
