@@ -116,7 +116,10 @@ TEST(idle_policy, one_long_yield_costs_few_sleeps_and_each_further_one_eight_tim
 }
 
 TEST(idle_policy, a_worker_without_work_leaves_the_looking_to_enough_searchers_among_several_awake_ones) {
-    const idle_policy policy{worker_parameters{.workers_per_searcher = 3, .few_awake = 4}};
+    static constexpr worker_parameters three{.workers_per_searcher = 3, .few_awake = 4};
+    static constexpr worker_parameters none{.workers_per_searcher = 0, .few_awake = 0};
+    static constexpr worker_parameters any{.workers_per_searcher = UINT_MAX, .few_awake = 0};
+    const idle_policy policy{three}, off{none}, always{any};
     const auto leaves = [&policy](unsigned others, unsigned asleep, unsigned members) {
         return policy.leaves_it_to(others, idle_word{(std::uint64_t{1} << asleep) - 1}, members);
     };
@@ -130,9 +133,7 @@ TEST(idle_policy, a_worker_without_work_leaves_the_looking_to_enough_searchers_a
     EXPECT_TRUE(leaves(1, 0, 5));
     EXPECT_FALSE(leaves(1, 1, 5)) << "few are awake";
     EXPECT_FALSE(leaves(3, 0, 4));
-    const idle_policy off{worker_parameters{.workers_per_searcher = 0, .few_awake = 0}};
     EXPECT_FALSE(off.leaves_it_to(1, {}, 2));
-    const idle_policy always{worker_parameters{.workers_per_searcher = UINT_MAX, .few_awake = 0}};
     EXPECT_TRUE(always.leaves_it_to(1, {}, 2));
     EXPECT_FALSE(policy.leaves_it_to(1, idle_word{0xff}, 5)) << "the number of workers is older than the word";
 }
