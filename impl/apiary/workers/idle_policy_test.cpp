@@ -128,8 +128,8 @@ TEST(idle_policy, a_worker_without_work_leaves_the_looking_to_enough_searchers_a
     // itself, one that searches, and three that run
     EXPECT_TRUE(leaves(1, 15, 20));
     EXPECT_FALSE(leaves(1, 14, 20)) << "four run";
-    EXPECT_TRUE(leaves(2, 12, 20)) << "six run, two search";
-    EXPECT_FALSE(leaves(2, 11, 20));
+    EXPECT_TRUE(leaves(2, 11, 20)) << "six run, two search";
+    EXPECT_FALSE(leaves(2, 10, 20));
     EXPECT_TRUE(leaves(1, 0, 5));
     EXPECT_FALSE(leaves(1, 1, 5)) << "few are awake";
     EXPECT_FALSE(leaves(3, 0, 4));
