@@ -384,16 +384,20 @@ class Outdated(unittest.TestCase):
     def test_evidence_stands_while_its_record_is_of_this_source(self) -> None:
         step = publish.Step("proofs", publish.EVIDENCE, 1, ("prove",), (), ("impl",), self.record)
         self.assertEqual(self.why(step), "build/prove.json is not here", "cleaned away, or another clone")
+        self.state.told["steps"]["proofs"] = {"code": 0, "source_hash": repo.source_hash("impl")}
         repo.write_json(self.record, {"source_hash": repo.source_hash("impl")})
         self.assertEqual(self.why(step), "")
         (self.root / "impl" / "a.hpp").write_text("int b;\n")
         self.assertEqual(self.why(step), "build/prove.json is not of this source")
+        repo.write_json(self.record, {"source_hash": repo.source_hash("impl")})
+        self.assertEqual(self.why(step), "one of impl changed", "a call for a single check left this record")
         self.record.write_text("torn {")
         self.assertEqual(self.why(step), "build/prove.json is not of this source")
 
     def test_evidence_that_asks_stress_programs_is_of_those_too(self) -> None:
         step = publish.Step("slips", publish.EVIDENCE, 1, ("mutate",), (), ("impl",), self.record, stressed=True)
         (self.root / "stress").mkdir()
+        self.state.told["steps"]["slips"] = {"code": 0, "source_hash": repo.source_hash("impl")}
         repo.write_json(self.record, {"source_hash": repo.source_hash("impl"), "stress_hash": repo.source_hash(*repo.STRESSED_FOLDERS)})
         self.assertEqual(self.why(step), "")
         (self.root / "stress" / "a_stress.cpp").write_text("int main() {}\n")
