@@ -42,8 +42,8 @@ public:
         parameter{.name = "long_deque_probes", .standard = standard.long_deque_probes},
         parameter{.name = "steal_rounds", .standard = standard.steal_rounds, .most = 1000},
         parameter{.name = "thieves_take_turns", .standard = 1, .least = 0, .most = 1},
-        parameter{.name = "workers_per_searcher", .standard = 4, .least = 0, .most = 1'000},
-        parameter{.name = "few_awake", .standard = 4, .least = 0, .most = 1'000},
+        parameter{.name = "workers_per_searcher", .standard = standard.workers_per_searcher, .least = 0, .most = 1'000},
+        parameter{.name = "few_awake", .standard = standard.few_awake, .least = 0, .most = 1'000},
         parameter{
             .name = "looks_before_sleep", .standard = standard.looks_before_sleep, .least = 0, .most = 1000},
         parameter{.name = "sleeps_after_one", .standard = 1, .least = 0, .most = 1},

@@ -31,7 +31,7 @@ public:
     using crew_type = apiary::crew<checked_owner, checked_kind<Sync>>;
     using worker_type = typename crew_type::worker_type;
 
-    checked_owner() : crew_(*this, handshake_parameters) {
+    checked_owner() : crew_(*this, usual_parameters<Sync>) {
         for (unsigned i = 0; i != Workers; ++i) crew_.table().attach(crew_);
     }
     ~checked_owner() { crew_.close(); }

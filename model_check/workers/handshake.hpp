@@ -32,6 +32,19 @@ private:
     typename Sync::template atomic<unsigned> asleep_;
 };
 
+// The same policy, under which a worker leaves the looking to any other that searches: NAME_leaves is the check NAME there.
+template <class Sync>
+struct on_leaves : Sync {};
+template <class Sync>
+constexpr worker_parameters usual_parameters = handshake_parameters;
+template <class Sync>
+constexpr worker_parameters usual_parameters<on_leaves<Sync>> = [] {
+    worker_parameters p = handshake_parameters;
+    p.few_awake = 0;
+    p.workers_per_searcher = 100;
+    return p;
+}();
+
 // What the workers of a crew are made of.
 template <class Sync>
 struct crew_parts : default_parts<Sync> {

@@ -145,6 +145,44 @@ struct search_at_a_latch_is_passed_on : joining<Sync, 1> {
 };
 APIARY_CHECK(search_at_a_latch_is_passed_on);
 
+// The waiter leaves its look to worker 1, which a post has woken and which then runs a long job.
+template <class Sync>
+struct two_posts_need_the_waiter_leaves : joining<on_leaves<Sync>, 1> {
+    using base = joining<on_leaves<Sync>, 1>;
+    static constexpr const char* what =
+        "of two posts the first waits for the second, which opens the latch at which a worker falls asleep: each of "
+        "two workers runs one";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"worker.left_the_look", "crew.woke_one"};
+    typename base::latch_type* l = nullptr;
+    typename Sync::template atomic<unsigned> ran;
+    void before() {
+        base::before();
+        l = this->latch_of(0);
+        ran.store(0, std::memory_order_relaxed);
+        this->worker(1).driver().sleeps_first();
+    }
+    void thread(unsigned i) {
+        if (i != 1) this->worker(1).driver().await_sleep();
+        if (i == 0) {
+            this->worker(0).help_until(*l, always);
+            return Sync::destroy(l);
+        }
+        if (i == 1) {
+            while (!this->worker(1).turn_once()) this->worker(1).sleep_once();
+            return;
+        }
+        this->must(this->owner.crew().post(make_job<on_leaves<Sync>>([this](job_end, typename base::worker_type*) {
+            Sync::spin_until(ran, [](unsigned v) { return v == 1; });
+        })));
+        this->must(this->owner.crew().post(make_job<on_leaves<Sync>>([this](job_end, typename base::worker_type*) {
+            ran.store(1, std::memory_order_release);
+            l->count_down();
+        })));
+    }
+};
+APIARY_CHECK(two_posts_need_the_waiter_leaves);
+
 // Whole workers, from run() to its end. The thread of worker 1 asks for the stop first.
 template <class Sync, stop_mode How>
 struct stop_at_a_latch : crew_scenario<Sync> {

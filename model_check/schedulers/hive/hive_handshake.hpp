@@ -40,22 +40,10 @@ struct handshake_parts<on_words<Sync>> : local_parts<on_words<Sync>> {
 template <class Sync>
 struct on_spins : Sync {};
 template <class Sync>
-constexpr hive_parameters usual_parameters = handshake_parameters;
-template <class Sync>
 constexpr hive_parameters usual_parameters<on_spins<Sync>> = [] {
     hive_parameters p = handshake_parameters;
     p.idle_cpu = 1;
     p.search_ns = 1;  // the worker that looks on prolongs its search
-    return p;
-}();
-// The same policy, under which a worker leaves the looking to any other that searches: NAME_leaves is the check NAME there.
-template <class Sync>
-struct on_leaves : Sync {};
-template <class Sync>
-constexpr hive_parameters usual_parameters<on_leaves<Sync>> = [] {
-    hive_parameters p = handshake_parameters;
-    p.few_awake = 0;
-    p.workers_per_searcher = 100;
     return p;
 }();
 // What is reached where a post counts on a searcher.
