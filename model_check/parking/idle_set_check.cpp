@@ -5,6 +5,7 @@
 #include <apiary/events/parker_driver.hpp>
 #include <apiary/model_check/register.hpp>
 #include <apiary/parking/idle_set.hpp>
+#include <apiary/parking/push_mark.hpp>
 #include <apiary/parking/sleeper.hpp>
 
 namespace idle_set_check {
@@ -93,8 +94,8 @@ struct sleeper_and_pusher {
 
     void before() { work.store(0, std::memory_order_relaxed); }
     bool look() const { return work.load(std::memory_order_relaxed) != 0; }
-    void push() {
-        work.store(1, std::memory_order_relaxed);
+    void push(int n = 1) {
+        work.store(n, std::memory_order_relaxed);
         Sync::fence_light();  // idle_set S2
         if (idle.claim_any()) driver.wake();
     }
@@ -175,6 +176,38 @@ struct sleeper_meets_who_was_claimed : sleeper_and_pusher<Sync> {
     }
 };
 APIARY_CHECK(sleeper_meets_who_was_claimed);
+
+// The pusher keeps a mark, and rests between two pushes: worker 0 spares the heavy fence where it finds it at rest.
+template <class Sync>
+struct sleeper_meets_a_marked_pusher : sleeper_and_pusher<Sync> {
+    static constexpr const char* what =
+        "a worker that keeps a mark pushes, rests, and pushes again while another goes to sleep: that one sees the "
+        "second push or is woken";
+    static constexpr std::array must_reach{"idle_set.spared_the_fence", "sleeper.slept", "sleeper.stayed"};
+    static constexpr unsigned threads = 2;
+    static constexpr int pushes = 2;
+    push_mark<Sync> mark;
+
+    void thread(unsigned i) {
+        if (i == 1) {
+            for (int n = 1; n <= pushes; ++n) {
+                mark.before_push();
+                this->push(n);
+                mark.rest();
+            }
+            return;
+        }
+        sleeper<Sync, parker_driver<Sync>> self(0, this->idle, this->driver);
+        const auto look = [this] { return this->work.load(std::memory_order_relaxed) == pushes; };
+        while (!look())
+            self.sleep(parker_driver<Sync>::forever, [&] {
+                self.fence_against_pushers([] { return 2U; }, [this] { return mark.may_push(); });
+                return look();
+            });
+        (void)self.found_work();
+    }
+};
+APIARY_CHECK(sleeper_meets_a_marked_pusher);
 
 // A worker that searched has found work, and another that counts on its search has pushed more by plain stores: one of the two
 // claims the third worker, which sleeps.

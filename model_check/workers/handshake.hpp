@@ -44,6 +44,15 @@ constexpr worker_parameters usual_parameters<on_leaves<Sync>> = [] {
     p.workers_per_searcher = 100;
     return p;
 }();
+// The same, and a worker that has seen work before its sleep counts as searching: NAME_counts is the check NAME there.
+template <class Sync>
+struct on_counts : Sync {};
+template <class Sync>
+constexpr worker_parameters usual_parameters<on_counts<Sync>> = [] {
+    worker_parameters p = usual_parameters<on_leaves<Sync>>;
+    p.lookers_count = true;
+    return p;
+}();
 
 // What the workers of a crew are made of.
 template <class Sync>

@@ -2,7 +2,8 @@
 //
 // A worker is in one of three states, and the word knows two of them:
 //   running     it has work, and will look for more before it sleeps; not in the word
-//   searching   it was woken to look for work, or looks on before it sleeps, and has found none yet; counted
+//   searching   it was woken to look for work, or looks on before it sleeps or after it has seen some there, and has
+//               found none yet; counted
 //   sleeping    it sleeps, or has announced that it is about to; its bit is set
 // A sleeper that naps looks again by itself within a short while; one bit of the word says that some sleeper naps.
 //
@@ -38,7 +39,7 @@
 //   S2  If push and look are not seq_cst accesses (chase_lev_deque, steal_half_queue, lifo_slot), the pusher, a worker
 //       of this set, issues a light fence before the load, and the other worker a heavy one before its look, by
 //       fence_against_pushers. A worker that sleeps pushes nothing; when it wakes it changes the word and so sees what
-//       was announced meanwhile. Hence no fence is needed when all others sleep.
+//       was announced meanwhile. Hence no fence is needed if each of the others sleeps or is at rest (push_mark).
 //
 // Checked by model_check/parking/idle_set_check.cpp and schedulers/hive/hive_check.cpp. A load in place of the
 // read-modify-write of stop_searching is the bug of tokio #1768; sleeping without the second look is exhibit A01.
@@ -137,12 +138,21 @@ public:
 
     // Call it after announce_sleep or stop_searching and before the look, if workers push without a seq_cst access
     // (S2). `before`: the word that the call returned. `workers()`: the number of workers in all sets; a thread that
-    // adds a worker calls Sync::fence_heavy() before that one begins.
-    template <class Workers>
-    static void fence_against_pushers(idle_word before, unsigned self, Workers workers) {
+    // adds a worker calls Sync::fence_heavy() before that one begins. `may_push()`: whether one of the others may push
+    // (push_mark).
+    template <class Workers, class MayPush>
+    static void fence_against_pushers(idle_word before, unsigned self, Workers workers, MayPush may_push) {
         Sync::fence_light();  // orders the change of the word before the read of the number
         const unsigned all = workers();
-        if (static_cast<unsigned>(std::popcount(before.sleepers() | idle_word::bit(self))) < all) Sync::fence_heavy();
+        if (static_cast<unsigned>(std::popcount(before.sleepers() | idle_word::bit(self))) >= all) return;
+        if (may_push())
+            Sync::fence_heavy();
+        else
+            Sync::reach("idle_set.spared_the_fence");
+    }
+    template <class Workers>
+    static void fence_against_pushers(idle_word before, unsigned self, Workers workers) {
+        fence_against_pushers(before, self, workers, [] { return true; });
     }
 
     // Claims one sleeper if there is one and no worker searches or, if the work can wait as long as a nap (`can_wait`),

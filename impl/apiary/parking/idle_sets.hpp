@@ -16,7 +16,8 @@
 //   I2  A searcher of one set searches for all: after the end of its search it looks at every source, and its own claim
 //       goes through all sets. So a post may rely on a searcher of any set.
 //   I3  While a worker of one set searches, a post may claim a sleeper of an earlier set, which is never wrong. So in
-//       each set at most one worker searches that was neither claimed by name nor called for an overdue search.
+//       each set at most one worker searches that was neither claimed by name (as by itself) nor called for an
+//       overdue search.
 //
 // Synchronisation: idle_set S1 and S2, for each word by itself. A post goes on to the next word if its look shows that
 // all workers of the set run: each of them changes that word after the look, and then looks at every source (or, by

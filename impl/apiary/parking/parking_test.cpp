@@ -3,6 +3,7 @@
 #include <apiary/parking/idle_set.hpp>
 #include <apiary/parking/idle_sets.hpp>
 #include <apiary/parking/parker.hpp>
+#include <apiary/parking/push_mark.hpp>
 #include <apiary/parking/time_slice.hpp>
 
 #include <gtest/gtest.h>
@@ -45,6 +46,32 @@ TEST(idle_set, claims_nobody_while_somebody_searches) {
     EXPECT_EQ(idle.claim_any(), std::nullopt);
     idle.stop_searching();
     EXPECT_EQ(idle.claim_any(), 1U);
+}
+
+TEST(idle_set, asks_whether_others_may_push_only_if_one_is_awake) {
+    unsigned asked = 0;
+    const auto may_push = [&asked](bool answer) {
+        return [&asked, answer] { return ++asked, answer; };
+    };
+    const apiary::idle_word one_sleeps{apiary::idle_word::bit(1)};
+    idle_set<>::fence_against_pushers(one_sleeps, 0, [] { return 2U; }, may_push(true));
+    EXPECT_EQ(asked, 0U) << "all others sleep";
+    idle_set<>::fence_against_pushers(one_sleeps, 0, [] { return 3U; }, may_push(false));
+    EXPECT_EQ(asked, 1U);
+}
+
+TEST(push_mark, is_set_from_a_push_until_the_next_rest) {
+    apiary::push_mark<> mark;
+    EXPECT_FALSE(mark.may_push());
+    for (int n = 0; n != 2; ++n) {
+        mark.before_push();
+        mark.before_push();
+        EXPECT_TRUE(mark.may_push());
+        mark.rest();
+        EXPECT_FALSE(mark.may_push());
+        mark.rest();
+        EXPECT_FALSE(mark.may_push());
+    }
 }
 
 TEST(idle_set, a_search_that_is_overdue_does_not_count) {

@@ -33,15 +33,27 @@ public:
     // Blocks until it is woken or the deadline passes, unless `work_visible()` finds work. That call must look at every
     // source from which this worker can take: work in a source that it leaves out can be stranded. It may leave out
     // what another worker can take, too, if others_searching() is not 0: one of these looks for it (idle_set I6).
-    template <class WorkVisible>
-    void sleep(std::int64_t deadline_ns, WorkVisible work_visible) {
+    // `counts()` is asked if work was found. True: the worker searches from now on, as after search().
+    template <class WorkVisible, class Counts>
+    void sleep(std::int64_t deadline_ns, WorkVisible work_visible, Counts counts) {
         const bool searched = searching_;
         before_ = idle_.announce_sleep(worker_, searched);
         const bool sleeps = !(Sync::recheck("sleeper.last_look") && work_visible());
         if (sleeps) driver_.wait(deadline_ns);
+        if (!sleeps && counts()) {
+            claimed_ = !idle_.claim(worker_);
+            searching_ = true;
+            Sync::reach("sleeper.stayed_and_counts");
+            return;
+        }
         searching_ = claimed_ = !idle_.withdraw(worker_);
         gave_up_ = Sync::recheck("sleeper.gave_up") && (searched || gave_up_) && !sleeps;
         Sync::reach(sleeps ? "sleeper.slept" : searching_ ? "sleeper.stayed_and_was_claimed" : "sleeper.stayed");
+    }
+
+    template <class WorkVisible>
+    void sleep(std::int64_t deadline_ns, WorkVisible work_visible) {
+        sleep(deadline_ns, work_visible, [] { return false; });
     }
 
     // As sleep, but for a short while, during which posts that can wait as long wake no worker (idle_set I4). After it
@@ -79,10 +91,10 @@ public:
     }
 
     // Call it first in the look of sleep, and first in the look that a true found_work asks for, if workers push
-    // without a seq_cst access (idle_set S2; `workers` is explained there).
-    template <class Workers>
-    void fence_against_pushers(Workers workers) const {
-        idle_set<Sync>::fence_against_pushers(before_, worker_, workers);
+    // without a seq_cst access (idle_set S2; the arguments are explained there).
+    template <class... Args>
+    void fence_against_pushers(Args... args) const {
+        idle_set<Sync>::fence_against_pushers(before_, worker_, args...);
     }
 
     // Whether found_work may be true; asked before each task.

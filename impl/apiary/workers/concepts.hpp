@@ -67,6 +67,8 @@ concept worker_sources = requires(S& s, const S& c, typename S::task_type* t, un
 //   parts                  clock, random source, trace, threads and processor number (default_parts); `idle`, if its
 //                          idle sets are others than idle_sets<sync>
 //   ready                  its ready work, or no_ready_work
+//   marks_pushes           true: a push_mark spares sleepers a fence. Then only the worker's own calls push into its
+//                          ready work
 //   counted_as             the kind in its counters
 //   sources<Crew, Worker>  the rest: worker_sources
 template <class K>
@@ -78,6 +80,7 @@ concept crew_kind = sync_policy<typename K::sync> && requires {
     typename K::parts::trace;
     { K::parts::processor() } -> std::same_as<int>;
     typename K::ready;
+    { K::marks_pushes } -> std::convertible_to<bool>;
     { K::counted_as } -> std::convertible_to<worker_kind>;
 };
 

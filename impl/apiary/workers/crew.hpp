@@ -56,6 +56,7 @@ public:
     using driver = typename Kind::driver;
     using parts = typename Kind::parts;
     using ready = typename Kind::ready;
+    static constexpr bool marks_pushes = Kind::marks_pushes;
     template <class Worker>
     using sources = typename Kind::template sources<crew, Worker>;
     static constexpr worker_kind counted_as = Kind::counted_as;
@@ -206,7 +207,6 @@ private:
     }
 
     [[gnu::noinline]] void claim_and_wake_soon(idle_word seen) {
-        if (parameters_.search_ns == worker_parameters::for_ever) return claim_and_wake(seen, false);
         bool late = false;
         const auto slot = idle_.claim_any(seen, false, [&] { return late = search_is_overdue(); });
         if (slot) wake(*slot, !late);

@@ -82,6 +82,7 @@ struct default_kind {
     using driver = typename Parts::driver;
     using task_type = Task;
     using ready = no_ready_work<Sync, Task>;
+    static constexpr bool marks_pushes = false;
     template <class Crew, class Worker>
     using sources = no_sources<Crew, Worker>;
     static constexpr worker_kind counted_as = worker_kind::compute;

@@ -18,11 +18,12 @@
 //                   parks before it sleeps: chains of tasks would wake it again and again (naps 0).
 //   one looks       where several workers are awake and enough of them search, a worker without work neither steals nor
 //                   looks before its sleep: thieves that find little cost their victims more than they take
-//                   (workers_per_searcher 0).
+//                   (workers_per_searcher 0). Where work is mostly shorter than a theft, a worker that has seen some
+//                   before its sleep counts as searching, too (lookers_count false).
 //
 // Threads. The worker's own. Progress: constant time.
 // Tested by idle_policy_test.cpp, a table of cases.
-// Decisions: impl/DECISIONS.md D35, D40, D44, D49, D56, D57, D68, D259.
+// Decisions: impl/DECISIONS.md D35, D40, D44, D49, D56, D57, D68, D259, D261.
 // README.md has what each rule was measured to bring, and names those without a measured effect.
 #pragma once
 
@@ -72,7 +73,7 @@ public:
     bool contended() const { return contended_sleeps_ != 0; }
 
     // Call it before a sleep. True: nap first. `claimed`: a post woke the worker and it found nothing; `searching`:
-    // likewise, or its nap ended, or it looked on (idle_spin); then naps of an earlier wake may be left.
+    // likewise, or its nap ended, or it looked on (idle_spin), or looked again and counts (below); then naps of an earlier wake may be left.
     template <class OthersSleep>
     [[nodiscard]] bool naps(bool claimed, bool searching, OthersSleep others_sleep) {
         if (claimed)
@@ -89,16 +90,26 @@ public:
     // word. True: it leaves the looking to them. Never without a searcher. Detached workers count as awake.
     [[nodiscard]] bool leaves_it_to(unsigned searchers, idle_word seen, unsigned members) const {
         if (searchers == 0 || p_.workers_per_searcher == 0) return false;
-        const std::int64_t awake = std::int64_t{members} - std::popcount(seen.sleepers());
-        const std::int64_t others_run = awake - 1 - std::int64_t{searchers};
-        return awake > std::int64_t{p_.few_awake} &&
+        const std::int64_t others_run = awake(seen, members) - 1 - std::int64_t{searchers};
+        return several_awake(seen, members) &&
                others_run <= std::int64_t{searchers} * std::int64_t{p_.workers_per_searcher};
+    }
+    // Of a worker that has seen work before its sleep and looks again. True: others may leave the looking to it.
+    [[nodiscard]] bool counts_as_searcher(idle_word seen, unsigned members) const {
+        return p_.lookers_count && p_.workers_per_searcher != 0 && several_awake(seen, members);
     }
 
     // After a sleep or a nap.
     void slept(std::uint64_t ran) { ran_before_sleep_ = ran; }
 
 private:
+    static std::int64_t awake(idle_word seen, unsigned members) {
+        return std::int64_t{members} - std::popcount(seen.sleepers());
+    }
+    bool several_awake(idle_word seen, unsigned members) const {
+        return awake(seen, members) > std::int64_t{p_.few_awake};
+    }
+
     void judge_yield(std::uint64_t ran) {
         if (yield_ns_ == none) return;
         const std::int64_t took = std::exchange(yield_ns_, none);

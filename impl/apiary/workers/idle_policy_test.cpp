@@ -138,6 +138,17 @@ TEST(idle_policy, a_worker_without_work_leaves_the_looking_to_enough_searchers_a
     EXPECT_FALSE(policy.leaves_it_to(1, idle_word{0xff}, 5)) << "the number of workers is older than the word";
 }
 
+TEST(idle_policy, a_worker_that_looks_again_counts_where_several_are_awake_and_its_kind_says_so) {
+    const worker_parameters off{.few_awake = 4}, on{.few_awake = 4, .lookers_count = true};
+    const idle_policy policy{on};
+    EXPECT_TRUE(policy.counts_as_searcher({}, 5));
+    EXPECT_FALSE(policy.counts_as_searcher({}, 4)) << "few are awake";
+    EXPECT_FALSE(policy.counts_as_searcher(idle_word{1}, 5)) << "one of five sleeps";
+    EXPECT_FALSE(idle_policy{off}.counts_as_searcher({}, 5));
+    const worker_parameters nobody_leaves{.workers_per_searcher = 0, .few_awake = 4, .lookers_count = true};
+    EXPECT_FALSE(idle_policy{nobody_leaves}.counts_as_searcher({}, 5));
+}
+
 TEST(idle_policy, a_yield_is_judged_once) {
     worker w({.looks_before_sleep = 100, .sleeps_after_long_yield = 1});
     EXPECT_FALSE(w.looks_after_a_timed_yield(INT64_MAX, 0));

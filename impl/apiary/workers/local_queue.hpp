@@ -25,6 +25,7 @@
 //                                   for a sleeper, as after a push
 //   any     q.looks_empty()         a hint, as the queue's own
 //           room_when_empty         that many fit if the owner has found it empty (unless an allocation fails)
+//           thefts_push             a theft may move tasks into the thief's own queue
 //
 // Synchronisation: the queues' own. ready_work.hpp argues what a worker that looks before it sleeps may miss.
 // Checked by model_check/schedulers/hive, on both. Tested by local_queue_test.cpp.
@@ -45,6 +46,7 @@ template <class Task, class Queue>
 class local_queue_of_ones {
 public:
     static constexpr std::size_t room_when_empty = Queue::limits::max_capacity;
+    static constexpr bool thefts_push = false;
 
     std::size_t size() const { return own_.size(); }
     template <class Post>
@@ -76,6 +78,7 @@ class local_queue_of_halves {
 
 public:
     static constexpr std::size_t room_when_empty = half;
+    static constexpr bool thefts_push = true;
 
     std::size_t size() const { return own_.size(); }
     template <class Post>

@@ -20,7 +20,7 @@ template <class Sync, class Task = task<Sync>>
 class no_ready_work {
 public:
     using task_type = Task;
-    static constexpr bool shared = false;
+    static constexpr bool shared = false, thefts_push = false;
     static constexpr std::size_t max_room = 1;
 
     std::size_t in_deque() const { return 0; }

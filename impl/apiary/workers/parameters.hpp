@@ -27,6 +27,7 @@ struct worker_parameters {
     // looking to others if one searches for each workers_per_searcher that run; 0: it always looks itself
     unsigned workers_per_searcher = 4;
     unsigned few_awake = 4;
+    bool lookers_count = false;  // likewise a worker counts as searching that saw work before its sleep and stays awake
     unsigned looks_before_sleep = 1;  // further turns, each after a yield, of a worker that found nothing
     bool sleeps_after_one = true;     // no such turn for a worker that ran at most one task while all others sleep,
     bool lets_poster_go_on = true;    // except if it displaced the poster that woke it

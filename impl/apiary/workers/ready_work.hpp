@@ -26,10 +26,10 @@
 //   has taken and runs next. From a steal-half queue it may miss more: tasks that a thief has claimed and not yet
 //   published, and tasks that the owner of a full ring is about to post. Thief and owner publish first and look at the
 //   word afterwards, so they see the announcement and wake the sleeper: the thief is a pusher like any other, into its
-//   own queue. The heavy fence is left out only if all others sleep. Then there is no such thief or owner: each of the
-//   others announced its sleep after its last push, and will change the word before it steals. A worker at its drain
-//   (worker::finish) is an exception, since no poster wakes it. If it looks while a thief holds a task, it ends, and
-//   the thief drains that task alone.
+//   own queue. The heavy fence is left out only if each of the others sleeps or is at rest (push_mark). Then there is
+//   no such thief or owner: each of them has looked at the word after its last push, and before its next push, or
+//   theft of half, it changes the word or its mark. A worker at its drain (worker::finish) is an exception, since no
+//   poster wakes it. If it looks while a thief holds a task, it ends, and the thief drains that task alone.
 //
 // Checked by model_check/queues/{chase_lev_deque,steal_half_queue,lifo_slot}_check.cpp and, with the workers around it,
 // model_check/schedulers/hive, on both queues.
@@ -53,6 +53,7 @@ public:
     using task_type = Task;
     static constexpr bool shared =
         true;  // others may take from it, and its pushes are no seq_cst accesses (idle_set S2)
+    static constexpr bool thefts_push = local::thefts_push;
     // A batch of this size can be made stealable, except its first task, which runs.
     static constexpr std::size_t max_room = local::room_when_empty + 1;
 

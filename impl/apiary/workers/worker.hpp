@@ -24,11 +24,13 @@
 //       by a stop.
 //   I2  A worker that blocks has announced its sleep, and has then looked at every source from which it may take
 //       (sleeper); or at what is for it alone, and another worker searches (idle_set I6).
+//   I3  After each push into its ready work it looks at the idle word, and is at rest (push_mark) only after that. A
+//       post that a stop has refused puts its slot's task back without a look.
 //
 // Checked by model_check/schedulers/hive; tested by the hive's tests and crew_test.cpp. Stressed by
 // stress/schedulers/hive. Not modelled: the yield and the second look, the timed yields, the processor of the waker,
 // and that a thief insists while it watches the clock or spins.
-// Decisions: impl/DECISIONS.md D5, D6, D8, D9, D31, D55, D71, D258, D259.
+// Decisions: impl/DECISIONS.md D5, D6, D8, D9, D31, D55, D71, D258, D259, D260, D261.
 #pragma once
 
 #include <algorithm>
@@ -38,8 +40,10 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <type_traits>
 #include <utility>
 
+#include <apiary/parking/push_mark.hpp>
 #include <apiary/parking/sleeper.hpp>
 #include <apiary/queues/steal_result.hpp>
 #include <apiary/sync/cache_line.hpp>
@@ -98,6 +102,7 @@ public:
         }
         end_spin();
         if (owner_.stopping() || !hand_over()) finish();
+        push_mark_.rest();
         crew_.left(*this);
     }
 
@@ -117,6 +122,7 @@ public:
     // is still the caller's.
     [[nodiscard]] bool post_local(task_type* t) {
         if (owner_.stopping()) return false;
+        push_mark_.before_push();
         if (!ready_.slot_is_vacant()) return post_in_front(t);
         const bool lone = ready_.in_deque() == 0;
         ready_.put(t);  // it runs next here, unless the task that posts it is long
@@ -201,9 +207,9 @@ public:
     void drop(task_type* t) { runner_.drop(t, this); }
 
 private:
-    // False if it ran nothing. If there is work of a kind, it runs at least one task of that kind and no more
-    // than the parameters allow: this bounds how long the others wait (schedulers/hive/README.md, "How long a task
-    // waits").
+    // False if it ran nothing. If there is work of a kind, it runs at least one task of that kind and no more than the
+    // parameters allow: this bounds how long the others wait (schedulers/hive/README.md, "How long a task waits"). A
+    // theft may be left to another worker that searches.
     bool turn() {
         driver_.poll();
         sources().collect();
@@ -340,11 +346,16 @@ private:
         for (std::size_t i = 0; i < n; ++i) sync::prefetch(batch[i]);
         // All but the first become stealable before that one runs, and the owner pops them in the order in which they
         // were posted.
-        if (n > 1 && !ready_.push_all(std::span<task_type* const>(batch).subspan(1, n - 1)))
+        if (n > 1 && !push_all(std::span<task_type* const>(batch).subspan(1, n - 1)))
             for (std::size_t i = n; i-- > 1;) sources().keep(batch[i]);  // no memory: this worker runs them itself
         if (n > 1) fairness_.took_a_batch(n - 1);
         run_task(batch[0], n > 1 || !crew_.pool().looks_empty());
         return true;
+    }
+
+    [[nodiscard]] bool push_all(std::span<task_type* const> tasks) {
+        push_mark_.before_push();
+        return ready_.push_all(tasks);
     }
 
     static unsigned processors() {
@@ -361,6 +372,7 @@ private:
         const auto& peers = crew_.table();
         const unsigned count = peers.size();
         if (count == 1) return false;
+        if constexpr (ready_type::thefts_push) push_mark_.before_push();
         const bool takes_turns = !std::exchange(insists_, false) && !any && takes_turns_;
         for (unsigned round = 0; round < crew_.parameters().steal_rounds; ++round) {
             const unsigned start = random_.below(count);
@@ -441,17 +453,21 @@ private:
         const std::int64_t until = deadline == driver_type::forever ? deadline : deadline - spin_ns;
         tallies_.parked.add();
         if (sleeper_.claimed()) tallies_.spurious.add();
+        push_mark_.rest();
         const bool naps = idle_.naps(sleeper_.claimed(), sleeper_.searching(), others_sleep());
         std::int64_t from = 0;
         if constexpr (trace::on) from = owner_.now_ns();
         if constexpr (!sync::checked) waker_processor_.store(unknown_processor, std::memory_order_relaxed);
         const auto in_sight = [&] { return insists_ = look() || shared_work_visible(); };
         if (!naps) {
-            sleeper_.sleep(until, [&] {
-                if (leaves_the_look()) return look();
-                fence_against_pushers();
-                return in_sight();
-            });
+            sleeper_.sleep(
+                until,
+                [&] {
+                    if (leaves_the_look()) return look();
+                    fence_against_pushers();
+                    return in_sight();
+                },
+                [this] { return counts_as_searcher(); });
         } else {
             sleeper_.nap(std::min(until, owner_.now_ns() + crew_.parameters().nap_ns), in_sight);
         }
@@ -470,6 +486,12 @@ private:
         if (!may_leave_it_to(sleeper_.others_searching(), sleeper_.before()) || crew_.search_is_overdue()) return false;
         sync::reach("worker.left_the_look");
         return true;
+    }
+
+    bool counts_as_searcher() const {
+        const unsigned all = crew_.table().size();
+        return ready_type::shared && all <= processors_ &&
+               idle_.counts_as_searcher(sleeper_.before(), crew_.sleepers().beside(index_, all));
     }
 
     // For idle_policy.
@@ -507,6 +529,7 @@ private:
         end_spin();
         if (sleeper_.found_work()) left_more = left_more || more_to_take();
         if (left_more) crew_.wake_one();
+        push_mark_.rest();  // wherever something was pushed, wake_one has looked at the word since
     }
 
     // After found_work: posts have relied on this worker until now.
@@ -515,7 +538,14 @@ private:
         return shared_work_visible();
     }
     void fence_against_pushers() const {
-        if constexpr (ready_type::shared) sleeper_.fence_against_pushers([this] { return crew_.table().size(); });
+        if constexpr (ready_type::shared)
+            sleeper_.fence_against_pushers([this] { return crew_.table().size(); }, [this] { return others_may_push(); });
+    }
+    bool others_may_push() const {
+        const auto& peers = crew_.table();
+        for (unsigned i = 0; i < peers.size(); ++i)
+            if (i != index_ && peers[i]->push_mark_.may_push()) return true;
+        return false;
     }
 
     // Work that any worker may take.
@@ -598,6 +628,7 @@ private:
     static constexpr int unknown_processor = -1;
     typename sync::template atomic<int> waker_processor_;  // from which the wake came that ended the last sleep; a hint
     typename sync::template atomic<bool> leaving_;
+    [[no_unique_address]] std::conditional_t<Crew::marks_pushes, push_mark<sync>, always_pushes> push_mark_;
     driver_type driver_;
     ready_type ready_;
     alignas(cache_line) typename sync::template atomic<bool> has_thief_;  // a hint

@@ -113,15 +113,16 @@ struct kind : apiary::default_kind<told_sync, parts> {
     using sources = told_sources<Crew, Worker>;
 };
 
-class stepped : public apiary::front_end<told_sync, parts> {
+template <class Kind>
+class stepped_of : public apiary::front_end<told_sync, parts> {
 public:
-    using crew_type = apiary::crew<stepped, kind>;
-    using worker_type = crew_type::worker_type;
+    using crew_type = apiary::crew<stepped_of, Kind>;
+    using worker_type = typename crew_type::worker_type;
 
-    explicit stepped(unsigned workers, const worker_parameters& p = {}) : crew(*this, p) {
+    explicit stepped_of(unsigned workers, const worker_parameters& p = {}) : crew(*this, p) {
         for (unsigned i = 0; i != workers; ++i) crew.table().attach(crew);
     }
-    ~stepped() { stop(stop_mode::discard); }
+    ~stepped_of() { stop(stop_mode::discard); }
     worker_type& operator[](unsigned i) { return *crew.table()[i]; }
     void stop(stop_mode how) { stop_crews(how, crew); }
     template <class F>
@@ -136,6 +137,7 @@ public:
     bool sleeps(unsigned i) { return idle().snapshot().sleeps(i); }
     crew_type crew;
 };
+using stepped = stepped_of<kind>;
 using worker = stepped::worker_type;
 using latch = apiary::latch<worker>;
 
@@ -241,6 +243,52 @@ TEST(worker, that_has_searched_meets_the_pushers_before_it_looks_for_more) {
 }
 
 constexpr worker_parameters leaving{.workers_per_searcher = 1, .few_awake = 1, .looks_before_sleep = 0, .naps = 0};
+
+struct marking_kind : kind {
+    static constexpr bool marks_pushes = true;
+};
+
+// Worker 2 falls asleep, and says how many heavy fences that took.
+TEST(worker, that_marks_its_pushes_is_fenced_against_until_it_is_at_rest) {
+    stepped_of<marking_kind> s(3, {.global_batch = 2, .looks_before_sleep = 0, .naps = 0});
+    const auto fences = [&s] {
+        const int before = told_sync::heavy;
+        s[2].sleep_once();
+        return told_sync::heavy - before;
+    };
+    EXPECT_EQ(fences(), 0) << "nobody has pushed";
+    s.post_local(s[0], [] {});
+    EXPECT_EQ(fences(), 1);
+    EXPECT_TRUE(s[0].turn_once());
+    EXPECT_EQ(fences(), 1) << "it may push again";
+    s[0].sleep_once();
+    EXPECT_EQ(fences(), 0);
+
+    int in_the_first = -1;
+    s.post([&] { in_the_first = fences(); });
+    for (int i = 0; i != 5; ++i) s.post([] {});
+    EXPECT_TRUE(s[0].turn_once());
+    EXPECT_EQ(in_the_first, 0) << "it has pushed the rest of a batch, and has looked for a sleeper since";
+    EXPECT_EQ(fences(), 0);
+}
+
+// Worker 0 has a task that worker 2 could steal.
+TEST(worker, that_stays_awake_since_it_saw_work_counts_as_searching_if_its_kind_says_so) {
+    for (const bool counts : {false, true}) {
+        stepped s(3, {.workers_per_searcher = 1,
+                      .few_awake = 2,
+                      .lookers_count = counts,
+                      .looks_before_sleep = 0,
+                      .naps = 0});
+        s.post_local(s[0], [] {});
+        s[2].sleep_once();
+        EXPECT_EQ(s[2].driver().waits, 0);
+        EXPECT_EQ(s.idle().snapshot().searching(), counts ? 1U : 0U);
+        EXPECT_FALSE(s.sleeps(2));
+        EXPECT_TRUE(s[2].turn_once()) << "steals it";
+        EXPECT_EQ(s.idle().snapshot().searching(), 0U);
+    }
+}
 
 // Worker 0 has a task that worker 2 could steal.
 TEST(worker, that_falls_asleep_where_nobody_searches_looks_and_stays) {

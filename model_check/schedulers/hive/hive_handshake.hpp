@@ -46,6 +46,8 @@ constexpr hive_parameters usual_parameters<on_spins<Sync>> = [] {
     p.search_ns = 1;  // the worker that looks on prolongs its search
     return p;
 }();
+template <class Sync>
+constexpr hive_parameters usual_parameters<on_halves<Sync>> = usual_parameters<Sync>;
 // What is reached where a post counts on a searcher.
 template <class Sync>
 constexpr const char* relied = "idle_set.relied_on_a_searcher";

@@ -5,6 +5,8 @@
 // | a post from outside wakes a sleeper | post_meets_two_falling_asleep |
 // | a worker that looks on before it sleeps is a searcher like any other | post_meets_two_falling_asleep_spins, child_meets_a_worker_falling_asleep_spins |
 // | a worker that falls asleep leaves its look to one that searches | post_meets_one_falling_asleep_leaves, post_meets_two_falling_asleep_leaves, two_posts_need_both_leaves, batch_needs_both_leaves, targeted_post_and_another_leaves, thief_recruits_the_next_leaves |
+// | a worker that has seen work before its sleep may count as a searcher | post_meets_two_falling_asleep_counts, two_posts_need_both_counts, thief_recruits_the_next_counts, loot_is_shared_counts |
+// | a worker spares the heavy fence beside others that are at rest | child_meets_a_worker_falling_asleep, batch_in_a_deque |
 // | a worker that finds what a post left to its search wakes the next | two_posts_need_both |
 // | a worker that takes one task and leaves others wakes the next | batch_needs_both, batch_in_a_deque, two_compute_posts_need_both |
 // | a worker woken for its inbox counts as a searcher, and recruits | targeted_post_and_another |
@@ -65,6 +67,11 @@ struct post_meets_two_falling_asleep_leaves : post_meets_two_falling_asleep<on_l
     static constexpr std::array must_reach{"crew.woke_one", "worker.left_the_look"};
 };
 APIARY_CHECK(post_meets_two_falling_asleep_leaves);
+template <class Sync>
+struct post_meets_two_falling_asleep_counts : post_meets_two_falling_asleep<on_counts<Sync>> {
+    static constexpr std::array must_reach{"crew.woke_one", "sleeper.stayed_and_counts"};
+};
+APIARY_CHECK(post_meets_two_falling_asleep_counts);
 
 template <class Sync>
 struct two_posts_need_both : handshake<Sync, 2> {
@@ -90,6 +97,11 @@ struct two_posts_need_both_leaves : two_posts_need_both<on_leaves<Sync>> {
     static constexpr std::array must_reach{"crew.woke_one", "worker.left_the_look", "idle_set.relied_on_a_searcher"};
 };
 APIARY_CHECK(two_posts_need_both_leaves);
+template <class Sync>
+struct two_posts_need_both_counts : two_posts_need_both<on_counts<Sync>> {
+    static constexpr std::array must_reach{"crew.woke_one", "sleeper.stayed_and_counts"};
+};
+APIARY_CHECK(two_posts_need_both_counts);
 
 template <class Sync>
 struct batch_needs_both : handshake<Sync, 2> {
@@ -120,7 +132,7 @@ struct batch_in_a_deque : handshake<Sync, 2> {
         "a worker has taken two tasks at once and runs the first, which waits for the second: the other worker steals "
         "it";
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"crew.woke_one", "worker.stole"};
+    static constexpr std::array must_reach{"crew.woke_one", "worker.stole", "idle_set.spared_the_fence"};
     void before() { this->io(1).driver().sleeps_first(); }
     void thread(unsigned i) {
         if (i == 0) {
@@ -170,7 +182,7 @@ struct child_meets_a_worker_falling_asleep : handshake<Sync, 2> {
     static constexpr const char* what =
         "a task posts a child and waits for it, the other worker falls asleep: it steals the child";
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"crew.woke_one", "worker.stole"};
+    static constexpr std::array must_reach{"crew.woke_one", "worker.stole", "idle_set.spared_the_fence"};
     void thread(unsigned i) {
         if (i == 1) return this->work(this->io(1));
         this->must(this->io(0).post_local(this->opens()));
@@ -249,6 +261,11 @@ struct thief_recruits_the_next_leaves : thief_recruits_the_next<on_leaves<Sync>>
     static constexpr std::array must_reach{"crew.woke_one", "worker.stole"};
 };
 APIARY_CHECK(thief_recruits_the_next_leaves);
+template <class Sync>
+struct thief_recruits_the_next_counts : thief_recruits_the_next<on_counts<Sync>> {
+    static constexpr std::array must_reach{"crew.woke_one", "sleeper.stayed_and_counts"};
+};
+APIARY_CHECK(thief_recruits_the_next_counts);
 
 // The worker that has the tasks is at a long one. Each thief takes one, wherever the other one stands meanwhile.
 template <class Sync>
@@ -357,6 +374,12 @@ struct loot_is_shared : handshake<on_halves<Sync>, 2> {
     }
 };
 APIARY_CHECK(loot_is_shared);
+// As in processes.
+template <class Sync>
+struct loot_is_shared_counts : loot_is_shared<on_counts<Sync>> {
+    static constexpr std::array must_reach{"worker.stole", "crew.woke_one", "sleeper.stayed_and_counts"};
+};
+APIARY_CHECK(loot_is_shared_counts);
 
 template <class Sync, unsigned Sleeper>
 struct compute_posts : handshake<Sync, 1, 2> {

@@ -34,6 +34,7 @@ struct hive_io_kind : default_kind<Sync, Parts, task<Sync>> {
     template <class Crew, class Worker>
     using sources = io_sources<Crew, Worker, Storage>;
     static constexpr worker_kind counted_as = worker_kind::io;
+    static constexpr bool marks_pushes = true;  // posts come from outside, and many tasks post no others
 };
 
 // Compute workers take long tasks one at a time, so that no task waits in the batch of a busy worker while another

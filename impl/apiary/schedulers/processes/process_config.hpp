@@ -34,7 +34,7 @@ struct stalled_step {
 };
 
 // A message is most often shorter than a theft, so few workers at a time look for processes to steal.
-constexpr worker_parameters process_parameters{.workers_per_searcher = 8};
+constexpr worker_parameters process_parameters{.workers_per_searcher = 8, .lookers_count = true};
 
 template <class Sync = real_sync>
 struct basic_process_config {
