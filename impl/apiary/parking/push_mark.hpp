@@ -8,7 +8,7 @@
 // Threads.   before_push, rest: the worker. may_push: any.
 // Progress.  Wait-free.
 //
-// Synchronisation. A sleeper changes the idle word (announce_sleep, stop_searching), and then reads false from the mark.
+// Synchronisation. A sleeper changes the idle word (announce_sleep, stop_searching), then reads false from the mark.
 //   S1  Both are seq_cst. So the read precedes every later exchange of the mark in the order of seq_cst operations, and
 //       the change of the word precedes each look at it after a push that follows. The pusher sees the sleeper.
 //   S2  Of a push before the rest that it reads the pusher has looked at the word already, perhaps too early to see the
@@ -39,7 +39,7 @@ public:
         set_ = false;
         pushes_.store(false, std::memory_order_release);  // S2
     }
-    // False: who has changed the idle word need not fence against this worker.
+    // Called by a worker that has just changed the idle word. False: it need not fence against this one.
     bool may_push() const { return pushes_.load(std::memory_order_seq_cst); }  // S1, S2
 
 private:

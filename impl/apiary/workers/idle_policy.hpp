@@ -19,7 +19,7 @@
 //   one looks       where several workers are awake and enough of them search, a worker without work neither steals nor
 //                   looks before its sleep: thieves that find little cost their victims more than they take
 //                   (workers_per_searcher 0). Where work is mostly shorter than a theft, a worker that has seen some
-//                   before its sleep counts as searching, too (lookers_count false).
+//                   before its sleep counts as searching, too (lookers_count).
 //
 // Threads. The worker's own. Progress: constant time.
 // Tested by idle_policy_test.cpp, a table of cases.
@@ -73,7 +73,8 @@ public:
     bool contended() const { return contended_sleeps_ != 0; }
 
     // Call it before a sleep. True: nap first. `claimed`: a post woke the worker and it found nothing; `searching`:
-    // likewise, or its nap ended, or it looked on (idle_spin), or looked again and counts (below); then naps of an earlier wake may be left.
+    // likewise, or its nap ended, or it looked on (idle_spin), or looked again and counts (below); then naps of an
+    // earlier wake may be left.
     template <class OthersSleep>
     [[nodiscard]] bool naps(bool claimed, bool searching, OthersSleep others_sleep) {
         if (claimed)
