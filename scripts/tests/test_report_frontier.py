@@ -69,6 +69,12 @@ class Frontier(unittest.TestCase):
         self.assertGreater(len(notes), 2, notes)
         self.assertLess(max(map(len, notes)), 45, "no line leaves the drawing")
 
+    def test_a_single_point_whose_colour_comes_again_is_told_from_the_first(self) -> None:
+        names = [f"runtime {k}" for k in range(len(panels.COLOURS) + 1)]
+        text = panels.drawn([panels.Point("10,000 posts", name, 1 + k, 1 + k, name) for k, name in enumerate(names)], "a note", "a label")
+        self.assertEqual(text.count('class="c0 dot"'), 1)
+        self.assertEqual(text.count('class="c0 hollow"'), 2, "its point, and the one beside its name")
+
     def test_one_budget_is_no_frontier(self) -> None:
         for rows in (a_race()[2:3], [row("hive", "latency_vs_load", PLACE, 1, cpu_ns="5", ops="1", lat_p50_ns="5")]):
             self.assertEqual(page_frontier.frontier(report(rows)), "")

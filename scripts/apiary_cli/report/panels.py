@@ -12,7 +12,7 @@ from . import svg
 
 WIDE, HIGH, LEFT, ABOVE, BELOW, ACROSS = 300, 190, 46, 30, 34, 3
 LETTER = 6  # pixels of one in the note
-# Of a scenario in all panels, on light and on dark; after the last the first comes again, dashed.
+# Of a scenario in all panels, on light and on dark; after the last the first comes again, dashed and with hollow dots.
 COLOURS = (("#2c6fbb", "#6aa9ee"), ("#b3561e", "#e08a4f"), ("#2c7a4b", "#58b883"), ("#8a4fb0", "#bd8ee0"), ("#a8842c", "#d6b455"),
            ("#b03a5b", "#e8809c"))
 STYLE = """
@@ -20,7 +20,7 @@ text { font: 11px system-ui, sans-serif; fill: #22231f } .soft { fill: #66665e }
 .rule { stroke: #dedbd1; stroke-width: 1 } polyline { fill: none; stroke-width: 2 } .dashed { stroke-dasharray: 5 3 }
 .former { stroke-width: 1.2; stroke-dasharray: 2 3 }
 """ + "".join(f".c{k} {{ color: {light} }} " for k, (light, _) in enumerate(COLOURS)) + """
-.line { stroke: currentColor } .dot { fill: currentColor }
+.line { stroke: currentColor } .dot { fill: currentColor } .hollow { fill: none; stroke: currentColor; stroke-width: 1.6 }
 @media (prefers-color-scheme: dark) { text { fill: #e6e4dd } .soft { fill: #a09e95 } .rule { stroke: #35363a }
 """ + "".join(f".c{k} {{ color: {dark} }} " for k, (_, dark) in enumerate(COLOURS)) + """}
 """
@@ -49,10 +49,11 @@ def curves_of(points: Iterable[Point]) -> Curves:
     return curves
 
 
-def look(name: str, names: list[str]) -> tuple[str, str]:
-    """Classes of its colour, and of its line."""
+def look(name: str, names: list[str]) -> tuple[str, str, str]:
+    """Classes of its colour, of its line, and of its dots."""
     at = names.index(name)
-    return f"c{at % len(COLOURS)}", "line dashed" if at >= len(COLOURS) else "line"
+    again = at >= len(COLOURS)
+    return f"c{at % len(COLOURS)}", "line dashed" if again else "line", "hollow" if again else "dot"
 
 
 def axis(xs: Sequence[float], given: Sequence[float]) -> tuple[svg.LogScale, list[tuple[float, str]]]:
@@ -95,15 +96,17 @@ def panel(title: str, curves: dict[str, list[Point]], former: dict[str, list[Poi
         x, y = at(value, up.low)
         out += svg.tag("text", words, x=f"{x:.1f}", y=f"{y + 14:.1f}", **{"class": "soft", "text-anchor": "middle"})
     for k, (name, curve) in enumerate(curves.items()):
-        colour, kind = look(name, names)
+        colour, kind, dot = look(name, names)
         if name in former:
             out += line(former[name], f"{colour} line former")
         out += line(curve, f"{colour} {kind}")
         for p in curve:
             x, y = at(p.x, p.y)
-            out += svg.tag("circle", svg.tag("title", svg.escape(p.said)), cx=f"{x:.1f}", cy=f"{y:.1f}", r=2.6, **{"class": f"{colour} dot"})
+            out += svg.tag("circle", svg.tag("title", svg.escape(p.said)), cx=f"{x:.1f}", cy=f"{y:.1f}", r=2.6, **{"class": f"{colour} {dot}"})
         x, y = x0 + LEFT + k % 2 * width / 2, y0 + ABOVE + height + 28 + 14 * (k // 2)
         out += svg.tag("line", x1=x, x2=x + 10, y1=y - 4, y2=y - 4, **{"class": f"{colour} {kind}", "stroke-width": 2})
+        if dot == "hollow":
+            out += svg.tag("circle", "", cx=x + 5, cy=y - 4, r=2.6, **{"class": f"{colour} {dot}"})
         out += svg.tag("text", svg.escape(name), x=x + 14, y=y)
     return out
 
