@@ -91,20 +91,21 @@ struct sleeper_and_pusher {
     idle_set<Sync> idle;
     parker_driver<Sync> driver;
     typename Sync::template atomic<int> work;
+    int wanted = 1;  // the sleeper waits for this
 
     void before() { work.store(0, std::memory_order_relaxed); }
-    bool look() const { return work.load(std::memory_order_relaxed) != 0; }
+    bool look() const { return work.load(std::memory_order_relaxed) == wanted; }
     void push(int n = 1) {
         work.store(n, std::memory_order_relaxed);
         Sync::fence_light();  // idle_set S2
         if (idle.claim_any()) driver.wake();
     }
-    template <class Workers>
-    void sleep_until_there_is_work(Workers workers) {
+    template <class... Others>
+    void sleep_until_there_is_work(Others... others) {
         sleeper<Sync, parker_driver<Sync>> self(0, idle, driver);
         while (!look())
             self.sleep(parker_driver<Sync>::forever, [&] {
-                self.fence_against_pushers(workers);
+                self.fence_against_pushers(others...);
                 return look();
             });
         (void)self.found_work();
@@ -185,26 +186,19 @@ struct sleeper_meets_a_marked_pusher : sleeper_and_pusher<Sync> {
         "second push or is woken";
     static constexpr std::array must_reach{"idle_set.spared_the_fence", "sleeper.slept", "sleeper.stayed"};
     static constexpr unsigned threads = 2;
-    static constexpr int pushes = 2;
     push_mark<Sync> mark;
 
+    void before() {
+        sleeper_and_pusher<Sync>::before();
+        this->wanted = 2;
+    }
     void thread(unsigned i) {
-        if (i == 1) {
-            for (int n = 1; n <= pushes; ++n) {
-                mark.before_push();
-                this->push(n);
-                mark.rest();
-            }
-            return;
+        if (i == 0) return this->sleep_until_there_is_work([] { return 2U; }, [this] { return mark.may_push(); });
+        for (int n = 1; n <= this->wanted; ++n) {
+            mark.before_push();
+            this->push(n);
+            mark.rest();
         }
-        sleeper<Sync, parker_driver<Sync>> self(0, this->idle, this->driver);
-        const auto look = [this] { return this->work.load(std::memory_order_relaxed) == pushes; };
-        while (!look())
-            self.sleep(parker_driver<Sync>::forever, [&] {
-                self.fence_against_pushers([] { return 2U; }, [this] { return mark.may_push(); });
-                return look();
-            });
-        (void)self.found_work();
     }
 };
 APIARY_CHECK(sleeper_meets_a_marked_pusher);
