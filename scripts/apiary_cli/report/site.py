@@ -20,7 +20,7 @@ TRACKS = {  # by plan; in this order
     "messages": "Processes and messages", "graphs": "Graphs of tasks", "metg": "Graphs: the smallest useful task", "widths": "Graphs: widths",
     "loops": "Loops", "servers": "Servers", "timers": "Timers", "frontier": "Latency and what it costs",
     "beside": "Posts beside work that computes", "served_beside": "A server beside work that computes", "scaling": "From 1 to 16 processors",
-    "switches": "Switches", "wide": "Everything", "quick": "A quick race", "gate": "Against the former commit",
+    "today": "Peers of this year", "switches": "Switches", "wide": "Everything", "quick": "A quick race", "gate": "Against the former commit",
 }
 SWEEPS = {"tune.csv": "settings tried", "ablation.csv": "rules switched off", "qualify.csv": "the method against itself"}
 
@@ -35,10 +35,12 @@ def of_folder(folder: Path, load: six.Load, history: dict) -> dict:
     except Fault as fault:
         return told | {"word": "unreadable", "why": fault.cause or fault.seen}
     race, found = env["race"], verdict.of(env, rows, comparisons)
-    roles = {row["subject"]: row["role"] for row in rows}
+    roles, ran = {row["subject"]: row["role"] for row in rows}, {row["scenario"] for row in rows}
+    plan = str(race.get("plan") or "")
     ours, peers = (sorted(name for name, role in roles.items() if role == what) for what in ("candidate", "peer"))
     told |= {
-        "what": str(race.get("command") or f"plan {race.get('plan')}"), "rounds": summary.rounds_line(race), "plan": str(race.get("plan") or ""),
+        "what": str(race.get("command") or f"plan {race.get('plan')}"), "rounds": summary.rounds_line(race),
+        "plan": ran.pop() if plan == "wide" and len(ran) == 1 else plan,  # one scenario of everything is a track by its name
         "commit": summary.commit(race), "machine": summary.machine(env), "word": found.word,
         "kind": "good" if found.published else "bad" if found.word == comparing.INVALID else "note",
         "why": ". ".join(filter(None, (summary.try_line(race), verdict.why(found)))),
