@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import tempfile
 import unittest
@@ -79,6 +80,15 @@ class Judged(unittest.TestCase):
         ):
             list(hazards.cells([Path("p")], known, [], hazards.Limits()))
         self.assertEqual([asked.count(name) for name in known], [1, hazards.TRIES, hazards.TRIES, 0])
+
+    def test_of_several_pairs_with_and_without_the_quota_the_cheapest_counts(self) -> None:
+        pairs = [(1.0, dear) for dear in (3.0, 2.5, 1.5, 4.0, 3.5)]  # seconds without and with it
+        clock = iter([0.0, *itertools.accumulate(s for pair in pairs for one in pair for s in (one, 0.0))])
+        with (mock.patch.object(quota, "group", side_effect=lambda _: contextlib.nullcontext()),
+              mock.patch.object(hazards, "spent_s", side_effect=lambda: next(clock)),
+              mock.patch.object(hazards, "meet", side_effect=lambda *_: hazards.Cell("r", "half_quota", "yes"))):
+            cell = hazards.at_half(Path("p"), "r", hazards.read()["half_quota"], hazards.Limits())
+        self.assertEqual((cell.word, cell.figure), ("yes", 1.5))
 
     def test_answers(self) -> None:
         for out, right in (('x\n{"survived": true, "told": ""}\n', True), ("", False), ("{}", False), ('{"survived": 1, "told": ""}', False),

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import re
+import resource
 import shlex
 import shutil
 import subprocess
@@ -199,23 +200,32 @@ def at_best(program: Path, runtime: str, hazard: Hazard, limits: Limits) -> Cell
 
 
 def at_half(program: Path, runtime: str, hazard: Hazard, limits: Limits) -> Cell:
-    """The work without and with the quota; the figure is the processor time of the second over that of the first."""
-    spent, free = [], dataclasses.replace(hazard, most=math.inf, unit="")
-    for hundredths in (0, QUOTA):
-        try:
-            with quota.group(hundredths) as procs:
-                before = os.times()
-                cell = meet(program, runtime, free, limits, procs)
-                after = os.times()
-        except OSError as error:
-            return Cell(runtime, hazard.name, "–", f"no quota can be set here: {error}", command=f"{program} {runtime} {hazard.name}")
-        if cell.word != "yes":
-            return cell
-        spent.append(after.children_user + after.children_system - before.children_user - before.children_system)
-    cell.figure, cell.unit = spent[1] / max(spent[0], 1e-3), "times"
+    """The work without and with the quota; the figure is the processor time of the second over that of the first, of several such
+    pairs the least."""
+    found, free = [], dataclasses.replace(hazard, most=math.inf, unit="")
+    for _ in range(TRIES):
+        spent = []
+        for hundredths in (0, QUOTA):
+            try:
+                with quota.group(hundredths) as procs:
+                    before = spent_s()
+                    cell = meet(program, runtime, free, limits, procs)
+                    spent.append(spent_s() - before)
+            except OSError as error:
+                return Cell(runtime, hazard.name, "–", f"no quota can be set here: {error}", command=f"{program} {runtime} {hazard.name}")
+            if cell.word != "yes":
+                return cell
+        found.append(spent[1] / max(spent[0], 1e-6))
+    cell.figure, cell.unit = min(found), "times"
     cell.command += f"   in a control group with {QUOTA / 100:g} processors"
     judge(cell, hazard, limits)
     return cell
+
+
+def spent_s() -> float:
+    """Processor time of the children that have ended. Finer than os.times, whose ticks are half of what this work takes."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def control_flaws(limits: Limits) -> list[str]:
