@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import unittest
+from collections import defaultdict
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
-from apiary_cli.analysis import comparing
+from apiary_cli.analysis import comparing, summary
 from apiary_cli.base import repo, say, stats
 from apiary_cli.race import scenarios
 from apiary_cli.report import html, page_data, site, site_pages, six, svg
@@ -380,6 +382,15 @@ class Tracks(unittest.TestCase):
             ("own", "good", ""), ("forkjoin", "good", ""), ("publish", "good", ""), ("forkjoin", "good", ""), ("forkjoin", "bad", ""), ("publish", "good", "swept")))]
         shown, rest = ([one["name"] for one in some] for some in site.tracks(listed))
         self.assertEqual((shown, rest), (["2", "3", "0"], ["5", "4", "1"]))
+
+
+    def test_one_scenario_of_everything_is_a_track_by_its_name(self) -> None:
+        folder = repo.RESULTS / "20261129T211858Z-vm"  # of the plan wide, timers alone
+        load = functools.cache(summary.load)
+        self.assertEqual(site.title(site.of_folder(folder, load, defaultdict(lambda: defaultdict(list)))), "Timers")
+        env, rows, comparisons = load(folder)
+        both = [*rows, rows[0] | {"scenario": "fib"}]
+        self.assertEqual(site.title(site.of_folder(folder, lambda _: (env, both, comparisons), defaultdict(lambda: defaultdict(list)))), "Everything")
 
 
 class Tables(unittest.TestCase):
