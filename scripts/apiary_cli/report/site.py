@@ -28,7 +28,7 @@ SWEEPS = {"tune.csv": "settings tried", "ablation.csv": "rules switched off", "q
 def of_folder(folder: Path, load: six.Load, history: dict) -> dict:
     """What the pages say of a folder that a race, a qualification or a sweep left. What cannot be read is listed with the reason."""
     page = next((name for name in ("report.html", "summary.md") if (folder / name).exists()), "")
-    told = dict.fromkeys(("what", "rounds", "commit", "machine", "why", "against"), "") | {
+    told = dict.fromkeys(("what", "rounds", "commit", "machine", "why", "against", "older"), "") | {
         "name": folder.name, "page": page, "date": six.date(folder.name), "kind": "note", "plan": "", "sweep": ""}
     try:
         env, rows, comparisons = load(folder)
@@ -144,10 +144,13 @@ def write() -> Path:
     named = [(name, one["commit"][:12]) for name, one in commits.baselines().items()]
     view = {"title": "Apiary: history", "points": points, "baselines": named, "least": LEAST_MARKS, "pages": pages, "here": "history.html"}
     repo.write_text(path.with_name("history.html"), html.render("history.html", **view))
+    tree = raced.Tree()
+    for one in shown:
+        one["older"] = bool(raced.why_not(repo.RESULTS / one["name"], tree))
     schedulers = six.lines(load)
     told = six_rows(schedulers) | {"machines": six.machines(schedulers, load)}
     view = {"title": "Apiary: six task schedulers, raced and proved", "pages": pages, "here": "index.html", "tracks": shown, "rest": rest,
-            "same": raced.sentence(repo.RESULTS / one["name"] for one in shown), "listed": listed, "named": title, "made": made(listed),
+            "same": raced.sentence((repo.RESULTS / one["name"] for one in shown if not one["older"]), tree), "listed": listed, "named": title, "made": made(listed),
             "proofs": beside.proofs, "curve": six.speed_up(load) if told["strips"] else "", "limits": html.raw(site_pages.limits())}
     repo.write_text(path, html.render("site.html", **view, **told))
     return path
