@@ -64,6 +64,10 @@ class Rules(unittest.TestCase):
         self.assertEqual([code for code, _ in changes("clause dropped")], ["n > 0", "open_"])
         self.assertEqual(changes("another comparison"), [("n > 0", "n >= 0")])
 
+    def test_the_clauses_of_an_assigned_value_are_those_of_the_value(self) -> None:
+        text = HEADER.replace("total_ += n;", "if (n == 7) return; auto look = [&] { return open_ = f() || n > 9; };")
+        self.assertEqual([m.code for m in logic.candidates("impl/x.hpp", text) if m.form == "neither"], ["f()", "n > 9"])
+
     def test_two_writes_are_independent_where_neither_names_what_the_other_writes(self) -> None:
         for one, other, alone in (("a = 1;", "b = c;", True), ("x.a += 1;", "--y->b;", True), ("a = b;", "b = 0;", False),
                                   ("a = 1;", "b = x.a;", False), ("++a;", "a = 2;", False), ("a = f();", "b = 1;", False),

@@ -190,11 +190,17 @@ def is_expression(text: str) -> bool:
     return not re.search(r"[\w>][\s*&]+\w", head.strip().rstrip(";")) or head.lstrip().startswith(("++", "--"))
 
 
+ASSIGNS = re.compile(r" (?:[-+*/%&|^]|<<|>>)?= ")
+
+
 def operands(text: str, said: str, start: int, end: int) -> list[tuple[int, int, str]]:
-    """The clauses of a condition: (from, to, the operator that joins them all), one when nothing joins them."""
+    """The clauses of a condition: (from, to, the operator that joins them all), one when nothing joins them. Of `a = b || c` those of
+    the value."""
     parts, at, seen = [], start, set()
     for i in inventory.outside(text, start, end):
-        if text[i : i + 2] in ("&&", "||") and text[i - 1] == " " == text[i + 2 : i + 3]:
+        if assigns := ASSIGNS.match(text, i, end):
+            parts, at, seen = [], assigns.end(), set()
+        elif text[i : i + 2] in ("&&", "||") and text[i - 1] == " " == text[i + 2 : i + 3]:
             parts.append((at, i))
             at = i + 2
             seen.add(text[i : i + 2])
