@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -18,7 +20,6 @@ from . import fakes
 from .support import TreeCase, apiary
 
 PROGRAM = """#!{python} -ISE
-import sys
 if sys.argv[1:] == ["--list"]:
     print("{name} throw_body"); print("{name} idle")
 elif sys.argv[1:] == ["--version"]:
@@ -81,14 +82,23 @@ class Judged(unittest.TestCase):
             list(hazards.cells([Path("p")], known, [], hazards.Limits()))
         self.assertEqual([asked.count(name) for name in known], [1, hazards.TRIES, hazards.TRIES, 0])
 
-    def test_of_several_pairs_with_and_without_the_quota_the_cheapest_counts(self) -> None:
-        pairs = [(1.0, dear) for dear in (3.0, 2.5, 1.5, 4.0, 3.5)]  # seconds without and with it
-        clock = iter([0.0, *itertools.accumulate(s for pair in pairs for one in pair for s in (one, 0.0))])
-        with (mock.patch.object(quota, "group", side_effect=lambda _: contextlib.nullcontext()),
-              mock.patch.object(hazards, "spent_s", side_effect=lambda: next(clock)),
-              mock.patch.object(hazards, "meet", side_effect=lambda *_: hazards.Cell("r", "half_quota", "yes"))):
-            cell = hazards.at_half(Path("p"), "r", hazards.read()["half_quota"], hazards.Limits())
-        self.assertEqual((cell.word, cell.figure), ("yes", 1.5))
+    def test_the_least_with_the_quota_is_held_to_the_least_without(self) -> None:
+        for pairs, word, figure in (([(1.0, 3.0), (9.0, 3.0), (1.0, 2.5), (2.0, 4.0), (1.0, 3.5)], "no", 2.5),
+                                    ([(2.0, 3.0), (2.0, 9.0), (4.0, 5.0), (2.0, 4.0), (3.0, 8.0)], "yes", 1.5)):
+            clock = iter([0.0, *itertools.accumulate(s for pair in pairs for one in pair for s in (one, 0.0))])
+            with (mock.patch.object(quota, "group", side_effect=lambda _: contextlib.nullcontext()),
+                  mock.patch.object(hazards, "spent_s", side_effect=lambda: next(clock)),
+                  mock.patch.object(hazards, "meet", side_effect=lambda *_: hazards.Cell("r", "half_quota", "yes"))):
+                cell = hazards.at_half(Path("p"), "r", hazards.read()["half_quota"], hazards.Limits())
+            self.assertEqual((cell.word, cell.figure), (word, figure))
+
+    def test_processor_time_is_told_finer_than_in_ticks(self) -> None:
+        told = []
+        for turns in (20_000, 60_000, 100_000):
+            before = hazards.spent_s()
+            subprocess.run([sys.executable, "-c", f"for _ in range({turns}): pass"], check=True)
+            told.append(hazards.spent_s() - before)
+        self.assertTrue(any(abs(100 * one - round(100 * one)) > 1e-3 for one in told), told)
 
     def test_answers(self) -> None:
         for out, right in (('x\n{"survived": true, "told": ""}\n', True), ("", False), ("{}", False), ('{"survived": 1, "told": ""}', False),

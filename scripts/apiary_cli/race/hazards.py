@@ -200,30 +200,28 @@ def at_best(program: Path, runtime: str, hazard: Hazard, limits: Limits) -> Cell
 
 
 def at_half(program: Path, runtime: str, hazard: Hazard, limits: Limits) -> Cell:
-    """The work without and with the quota; the figure is the processor time of the second over that of the first, of several such
-    pairs the least."""
-    found, free = [], dataclasses.replace(hazard, most=math.inf, unit="")
+    """The work without and with the quota, several times each; the figure is the least processor time of the second over the least of
+    the first."""
+    least, free = {0: math.inf, QUOTA: math.inf}, dataclasses.replace(hazard, most=math.inf, unit="")
     for _ in range(TRIES):
-        spent = []
-        for hundredths in (0, QUOTA):
+        for hundredths in least:
             try:
                 with quota.group(hundredths) as procs:
                     before = spent_s()
                     cell = meet(program, runtime, free, limits, procs)
-                    spent.append(spent_s() - before)
+                    least[hundredths] = min(least[hundredths], spent_s() - before)
             except OSError as error:
                 return Cell(runtime, hazard.name, "–", f"no quota can be set here: {error}", command=f"{program} {runtime} {hazard.name}")
             if cell.word != "yes":
                 return cell
-        found.append(spent[1] / max(spent[0], 1e-6))
-    cell.figure, cell.unit = min(found), "times"
+    cell.figure, cell.unit = least[QUOTA] / max(least[0], 1e-6), "times"
     cell.command += f"   in a control group with {QUOTA / 100:g} processors"
     judge(cell, hazard, limits)
     return cell
 
 
 def spent_s() -> float:
-    """Processor time of the children that have ended. Finer than os.times, whose ticks are half of what this work takes."""
+    """Processor time of the children that have ended. Finer than os.times, which counts in ticks of 10 ms."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
