@@ -20,6 +20,7 @@ from . import fakes
 from .support import TreeCase, apiary
 
 PROGRAM = """#!{python} -ISE
+import sys
 if sys.argv[1:] == ["--list"]:
     print("{name} throw_body"); print("{name} idle")
 elif sys.argv[1:] == ["--version"]:
