@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 import unittest
@@ -10,6 +9,7 @@ from collections import defaultdict
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from unittest import mock
 
 from apiary_cli.analysis import comparing, summary
 from apiary_cli.base import repo, say, stats
@@ -383,14 +383,19 @@ class Tracks(unittest.TestCase):
         shown, rest = ([one["name"] for one in some] for some in site.tracks(listed))
         self.assertEqual((shown, rest), (["2", "3", "0"], ["5", "4", "1"]))
 
-
     def test_one_scenario_of_everything_is_a_track_by_its_name(self) -> None:
         folder = repo.RESULTS / "20261129T211858Z-vm"  # of the plan wide, timers alone
-        load = functools.cache(summary.load)
-        self.assertEqual(site.title(site.of_folder(folder, load, defaultdict(lambda: defaultdict(list)))), "Timers")
-        env, rows, comparisons = load(folder)
-        both = [*rows, rows[0] | {"scenario": "fib"}]
-        self.assertEqual(site.title(site.of_folder(folder, lambda _: (env, both, comparisons), defaultdict(lambda: defaultdict(list)))), "Everything")
+        env, rows, comparisons = summary.load(folder)
+        for ran, name in ((rows, "Timers"), ([*rows, rows[0] | {"scenario": "fib"}], "Everything")):
+            told = site.of_folder(folder, lambda _: (env, ran, comparisons), defaultdict(lambda: defaultdict(list)))
+            self.assertEqual(site.title(told), name)
+
+    def test_a_track_of_other_sources_is_marked_and_left_out_of_what_is_said(self) -> None:
+        shown = [{"name": "now"}, {"name": "then"}]
+        with (mock.patch.object(site.raced, "why_not", side_effect=lambda folder, _: "changed" if folder.name == "then" else ""),
+              mock.patch.object(site.raced, "sentence", side_effect=lambda folders, _: ", ".join(one.name for one in folders))):
+            self.assertEqual(site.mark_older(shown), "now")
+        self.assertEqual([one["older"] for one in shown], [False, True])
 
 
 class Tables(unittest.TestCase):

@@ -68,6 +68,14 @@ def tracks(listed: list[dict]) -> tuple[list[dict], list[dict]]:
     return shown, [one for one in reversed(listed) if one not in shown]
 
 
+def mark_older(shown: list[dict]) -> str:
+    """Marks the tracks whose sources are not those of this tree; what is said of the others' sources."""
+    tree = raced.Tree()
+    for one in shown:
+        one["older"] = bool(raced.why_not(repo.RESULTS / one["name"], tree))
+    return raced.sentence((repo.RESULTS / one["name"] for one in shown if not one["older"]), tree)
+
+
 def gated(told: dict, rows: list[dict[str, str]], history: dict) -> None:
     """Adds the folder's gated figures of our subjects to `history`: point -> subject -> [(folder, median, quartiles, runs)]."""
     values = defaultdict(list)
@@ -144,13 +152,11 @@ def write() -> Path:
     named = [(name, one["commit"][:12]) for name, one in commits.baselines().items()]
     view = {"title": "Apiary: history", "points": points, "baselines": named, "least": LEAST_MARKS, "pages": pages, "here": "history.html"}
     repo.write_text(path.with_name("history.html"), html.render("history.html", **view))
-    tree = raced.Tree()
-    for one in shown:
-        one["older"] = bool(raced.why_not(repo.RESULTS / one["name"], tree))
+    same = mark_older(shown)
     schedulers = six.lines(load)
     told = six_rows(schedulers) | {"machines": six.machines(schedulers, load)}
     view = {"title": "Apiary: six task schedulers, raced and proved", "pages": pages, "here": "index.html", "tracks": shown, "rest": rest,
-            "same": raced.sentence((repo.RESULTS / one["name"] for one in shown if not one["older"]), tree), "listed": listed, "named": title, "made": made(listed),
+            "same": same, "listed": listed, "named": title, "made": made(listed),
             "proofs": beside.proofs, "curve": six.speed_up(load) if told["strips"] else "", "limits": html.raw(site_pages.limits())}
     repo.write_text(path, html.render("site.html", **view, **told))
     return path
