@@ -299,6 +299,14 @@ class WhileItRuns(TreeCase):
         self.assertEqual(evidence.check()["source_hash"], before)
         self.assertNotEqual(repo.source_hash("impl"), before)
 
+    def test_a_reason_why_a_mutant_may_live_is_no_source(self) -> None:
+        reasons = self.root / "impl" / "logic_survivors.csv"
+        before = repo.source_hash("impl")
+        reasons.write_text("file,function,code,change,reason\n")
+        self.assertEqual(repo.source_hash("impl"), before)
+        reasons.with_name("logic_mutants.toml").write_text("")
+        self.assertNotEqual(repo.source_hash("impl"), before)
+
     def test_a_program_that_was_replaced_records_nothing(self) -> None:
         evidence, text = self.evidence(), self.program.read_text()
         old = self.program.stat()

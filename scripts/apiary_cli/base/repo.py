@@ -31,7 +31,7 @@ PROVED_FOLDERS = ("impl", "model_check", *BUILT_BY)
 STRESSED_FOLDERS = ("impl", "stress", *BUILT_BY)
 KINDS = ("checks", "long", "stress", "subjects", "micro", "exact", "virtual", "calibrate")  # of programs that a manifest lists
 SHOWN = 6  # names in a sentence
-NOT_SOURCE = {"target", "__pycache__"}
+NOT_SOURCE = {"target", "__pycache__", "survivors.csv", "logic_survivors.csv"}  # a reason why a mutant may live changes no verdict
 
 
 def some(names: Iterable[str]) -> str:

@@ -81,7 +81,7 @@ STEPS = (
     Step("prove", EVIDENCE, 12, ("prove",), (), repo.PROVED_FOLDERS, checks.RECORD),
     Step("museum", EVIDENCE, 4, ("museum",), (), repo.PROVED_FOLDERS, checks.RECORD),
     Step("mutate", EVIDENCE, 16, ("mutate",), (), repo.PROVED_FOLDERS, mutation.RECORD),
-    Step("mutate_logic", EVIDENCE, 60, ("mutate", "--logic"), (), repo.PROVED_FOLDERS, logic_run.RECORD, True),
+    Step("mutate_logic", EVIDENCE, 60, ("mutate", "--logic", "--shard", "1/6"), (), repo.PROVED_FOLDERS, logic_run.RECORD, True),
     Step("stress", EVIDENCE, 4, ("stress",), (), repo.STRESSED_FOLDERS, stressing.RECORD),
     track("posts", "publish", 32, "hive"),
     track("fork_join", "forkjoin", 30, "coro_pool", "fork_join"),
