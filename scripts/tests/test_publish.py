@@ -394,6 +394,30 @@ class Outdated(unittest.TestCase):
         self.record.write_text("torn {")
         self.assertEqual(self.why(step), "build/prove.json is not of this source")
 
+    def test_another_clone_gets_the_records_that_git_has_if_they_are_of_its_source(self) -> None:
+        step = publish.Step("proofs", publish.EVIDENCE, 1, ("prove",), (), ("impl",), self.record)
+        found = {"source_hash": repo.source_hash("impl"), "passed": 7}
+        with mock.patch.object(publish, "KEPT", self.root / "results" / "evidence"), mock.patch.object(publish, "warn") as warned:
+            publish.keep_record(step)
+            self.assertFalse(publish.KEPT.exists(), "there is none yet")
+            repo.write_json(self.record, found)
+            publish.keep_record(step)
+            self.record.unlink()
+            publish.bring_records_back([step, publish.track("graphs", "graphs", 2)])
+            self.assertEqual(repo.read_json(self.record), found)
+            repo.write_json(self.record, {"source_hash": "of a later run"})
+            publish.bring_records_back([step])
+            self.assertEqual(repo.read_json(self.record), {"source_hash": "of a later run"}, "what is here stays")
+            self.record.unlink()
+            (self.root / "impl" / "a.hpp").write_text("int b;\n")
+            publish.bring_records_back([step])
+            self.assertFalse(self.record.exists(), "of another source")
+            warned.assert_not_called()
+            (publish.KEPT / "prove.json.xz").write_bytes(b"torn")
+            publish.bring_records_back([step])
+            self.assertFalse(self.record.exists())
+            self.assertIn("results/evidence/prove.json cannot be read", warned.call_args[0][0])
+
     def test_evidence_that_asks_stress_programs_is_of_those_too(self) -> None:
         step = publish.Step("slips", publish.EVIDENCE, 1, ("mutate",), (), ("impl",), self.record, stressed=True)
         (self.root / "stress").mkdir()

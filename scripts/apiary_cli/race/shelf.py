@@ -13,6 +13,7 @@ from . import tables
 
 LONG = ("rows.csv", "hist.csv", "micro.json", "startup.json")
 PROOFS = "proofs"
+UNREADABLE = (OSError, EOFError, ValueError, lzma.LZMAError)
 KEPT_IN = "kept_in"  # in the record's place: the file beside the folders that has it
 
 
@@ -48,9 +49,14 @@ def env_of(folder: Path) -> dict | None:
     return env
 
 
+def read(path: Path) -> dict:
+    """A record, compressed or not."""
+    with tables.opened(tables.stored(path) or path) as handle:
+        return json.load(handle)
+
+
 def kept(path: Path) -> dict:
     try:
-        with tables.opened(tables.stored(path) or path) as handle:
-            return json.load(handle)
-    except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
+        return read(path)
+    except UNREADABLE as error:
         raise ValueError(f"its proof record {PROOFS}/{path.name} cannot be read: {error}") from error

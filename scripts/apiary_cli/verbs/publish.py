@@ -16,7 +16,7 @@ from typing import Callable, Iterable, Sequence
 from ..base import argument_kinds, environment, json_result, repo
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, Stopped, USAGE, gravest, unknown
 from ..base.say import duration, heading, markdown, say, table, warn
-from ..race import folder as folders, plans, raced, shelf, subjects
+from ..race import folder as folders, plans, raced, shelf, subjects, tables
 from ..analysis import former, summary
 from ..report import site, six, splice
 from ..verify import checks, exact, logic_run, mutation, stressing
@@ -41,13 +41,14 @@ evidence is complete, unless --step names it. Red evidence ends the publication.
 finding is not published, and the next call races it again. Tracks whose plan this tree does not have are named and left
 out.
 
-writes:  results/publication-KIND.json, build/publish/; result folders; at the end the pages, results/*.svg, the site
+writes:  results/publication-KIND.json, results/evidence/, build/publish/; result folders; at the end the pages, results/*.svg, the site
 takes:   150 minutes of racing, and about 100 for the evidence; --dry-run prints the minutes of each step
 exit:    0 published, or all done that fits; 1 red evidence, or a track with a red finding; 2 a dirty tree, or a machine
          that became another on the way; 3 a step failed; 4 a track's controls failed and nothing else"""
 
 FOLDER = repo.BUILD / "publish"
 STATES = repo.RESULTS  # in git, beside the folders that they name: another clone goes on
+KEPT = repo.RESULTS / "evidence"  # in git, too: the records of the evidence
 PAGE = FOLDER / "summary.md"
 EVIDENCE, TRACK, AFTER = "evidence", "track", "after"
 OUTDATED = -1  # the code of a step that was done, of other sources
@@ -201,6 +202,31 @@ def kept(machine: str, anew: bool) -> dict | None:
     return told
 
 
+def record_kept(step: Step) -> Path:
+    return KEPT / step.record.name
+
+
+def keep_record(step: Step) -> None:
+    """A race takes with it what was proved of its source, in another clone, too."""
+    if step.record and step.record.exists():
+        repo.write_text(record_kept(step), step.record.read_text())
+        tables.compress(record_kept(step))
+
+
+def bring_records_back(steps: Iterable[Step]) -> None:
+    """Those that the build does not have, if they are of this source."""
+    for step in steps:
+        if not step.record or step.record.exists() or not tables.stored(record_kept(step)):
+            continue
+        try:
+            record = shelf.read(record_kept(step))
+        except shelf.UNREADABLE as error:
+            warn(f"{repo.shown(record_kept(step))} cannot be read: {error}; {step.name} is done again")
+            continue
+        if isinstance(record, dict) and record.get("source_hash") == repo.source_hash(*step.folders):
+            repo.write_json(step.record, record)
+
+
 def outdated(step: Step, state: State, tree: raced.Tree) -> str:
     """Of a step that was done: why it is to be done again; nothing where it stands."""
     if step.kind == TRACK:
@@ -290,6 +316,8 @@ def held_back(step: Step, state: State, waiting: list[Step], left: float | None)
 
 def perform(steps: Iterable[Step], state: State, run: Run, check: Callable[[], None], minutes: float | None = None) -> int:
     """`check` refuses a dirty tree or another machine, before each step."""
+    steps = list(steps)
+    bring_records_back(STEPS)
     stands, began, waiting = standing(steps, state), time.monotonic(), []
     for step in steps:
         if stands.get(step.name) == "":
@@ -346,6 +374,8 @@ def do(step: Step, state: State, run: Run) -> int:
         code = INVALID_BATCH
     took = {"took": seconds} if code != HARNESS else {}
     state.note(step.name, code=code, seconds=seconds, spent=0, **took, **{key: told[key] for key in ("folder", "tells", "reasons", "bars") if key in told})
+    if step.kind == EVIDENCE and code == 0:
+        keep_record(step)
     if step.kind == TRACK and code == 0:  # last: a full disk loses no race
         shelf.publish(repo.ROOT / told["folder"])  # small enough for git, where another clone finds it
     return code
@@ -446,6 +476,7 @@ def build(steps: Iterable[Step]) -> int:
 def told_only(anew: bool) -> int:
     machine = kind_of_machine()
     told = kept(machine, anew)
+    bring_records_back(STEPS)
     show(State(machine, told))
     if others := sorted(path.name for path in STATES.glob("publication-*.json") if path != state_of(machine)):
         say(f"of other kinds of machines: {', '.join(others)}")
