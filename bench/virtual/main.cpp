@@ -13,6 +13,7 @@
 #include <map>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -211,6 +212,8 @@ int main(int argc, char** argv) {
     } catch (const bad_arguments& e) {
         return refuse(2, e);
     } catch (const profile_error& e) {
+        return refuse(2, e);
+    } catch (const std::invalid_argument& e) {  // of a scheduler, which cannot be so here
         return refuse(2, e);
     } catch (const std::bad_alloc& e) {
         return refuse(3, e);

@@ -114,6 +114,8 @@ class BadInput(unittest.TestCase):
         for word in ("nap=1", "naps", "naps=-1", "naps=1001"):
             self.refused("hive", "ping_pong", "1", "--profile", FLAT, "--tune", word, told="--tune naps is" if word[4:5] == "=" else "of hive")
         self.refused("fork_join", "fib", "1", "--profile", FLAT, "--tune", "naps=0", told="its numbers are: none")
+        if len(os.sched_getaffinity(0)) < 64:
+            self.refused("coro_pool", "fib", "64", "--profile", FLAT, "--tune", "pinned=1", told="64 pinned workers, but this process may use")
 
     def test_profiles(self) -> None:
         self.refused("fork_join", "fib", "1", "--profile", "/none", told="cannot be read")
