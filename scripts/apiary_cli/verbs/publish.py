@@ -41,7 +41,8 @@ evidence is complete, unless --step names it. Red evidence ends the publication.
 finding is not published, and the next call races it again. Tracks whose plan this tree does not have are named and left
 out.
 
-writes:  results/publication-KIND.json, results/evidence/, build/publish/; result folders; at the end the pages, results/*.svg, the site
+writes:  results/publication-KIND.json, results/evidence/, build/publish/; result folders; at the end the pages,
+         results/*.svg, the site
 takes:   150 minutes of racing, and about 100 for the evidence; --dry-run prints the minutes of each step
 exit:    0 published, or all done that fits; 1 red evidence, or a track with a red finding; 2 a dirty tree, or a machine
          that became another on the way; 3 a step failed; 4 a track's controls failed and nothing else"""
