@@ -421,9 +421,12 @@ class Outdated(unittest.TestCase):
     def test_evidence_that_asks_stress_programs_is_of_those_too(self) -> None:
         step = publish.Step("slips", publish.EVIDENCE, 1, ("mutate",), (), ("impl",), self.record, stressed=True)
         (self.root / "stress").mkdir()
-        self.state.told["steps"]["slips"] = {"code": 0, "source_hash": repo.source_hash("impl")}
+        self.state.told["steps"]["slips"] = {"code": 0, "source_hash": repo.source_hash("impl"), "reasons_hash": repo.reasons_hash()}
         repo.write_json(self.record, {"source_hash": repo.source_hash("impl"), "stress_hash": repo.source_hash(*repo.STRESSED_FOLDERS)})
         self.assertEqual(self.why(step), "")
+        (self.root / "model_check").mkdir()
+        (self.root / "model_check" / "logic_survivors.csv").write_text("a reason that came, or went\n")
+        self.assertEqual(self.why(step), "why a mutant may live is told otherwise")
         (self.root / "stress" / "a_stress.cpp").write_text("int main() {}\n")
         self.assertEqual(self.why(step), "build/prove.json is not of this source")
         self.assertEqual([one.name for one in publish.STEPS if one.stressed], ["mutate_logic"])

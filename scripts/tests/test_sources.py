@@ -13,6 +13,7 @@ from unittest import mock
 
 from apiary_cli.base import building, repo, sources
 from apiary_cli.base.errors import Fault
+from apiary_cli.verify import night_units
 
 from . import fakes
 from .support import REAL_ROOT, TreeCase, apiary
@@ -306,6 +307,15 @@ class WhileItRuns(TreeCase):
         self.assertEqual(repo.source_hash("impl"), before)
         reasons.with_name("logic_mutants.toml").write_text("")
         self.assertNotEqual(repo.source_hash("impl"), before)
+
+    def test_but_a_night_asks_mutants_again_when_it_came_or_went(self) -> None:
+        def salt() -> str:
+            return night_units.by_verb("mutant", "a.hpp", ["mutate"], ("impl",), 1.0).salt
+
+        before, reasons = salt(), self.root / "model_check" / "survivors.csv"
+        reasons.parent.mkdir(exist_ok=True)
+        reasons.write_text("file,line\n")
+        self.assertNotEqual(salt(), before)
 
     def test_a_program_that_was_replaced_records_nothing(self) -> None:
         evidence, text = self.evidence(), self.program.read_text()

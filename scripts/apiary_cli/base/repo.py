@@ -31,7 +31,8 @@ PROVED_FOLDERS = ("impl", "model_check", *BUILT_BY)
 STRESSED_FOLDERS = ("impl", "stress", *BUILT_BY)
 KINDS = ("checks", "long", "stress", "subjects", "micro", "exact", "virtual", "calibrate")  # of programs that a manifest lists
 SHOWN = 6  # names in a sentence
-NOT_SOURCE = {"target", "__pycache__", "survivors.csv", "logic_survivors.csv"}  # a reason why a mutant may live changes no verdict
+REASONS = ("survivors.csv", "logic_survivors.csv")  # in model_check: why a mutant may live. They change no run, only what is said of it
+NOT_SOURCE = {"target", "__pycache__", *REASONS}
 
 
 def some(names: Iterable[str]) -> str:
@@ -78,6 +79,12 @@ def source_hash(*folders: str, root: Path | None = None) -> str:
                 digest.update(f"{relative}\0".encode())
                 digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:16]
+
+
+def reasons_hash() -> str:
+    """What the survivors of mutation are judged by."""
+    lists = [ROOT / "model_check" / name for name in REASONS]
+    return hashlib.sha256(b"\0".join(one.read_bytes() if one.exists() else b"" for one in lists)).hexdigest()[:16]
 
 
 def identity(*folders: str) -> dict:

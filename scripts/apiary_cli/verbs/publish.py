@@ -101,7 +101,7 @@ Run = Callable[[Sequence[str], Path], tuple[int, dict]]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="print the plan and which of its steps are done; do nothing")
+    parser.add_argument("--dry-run", action="store_true", help="print the plan and which of its steps are done; run none")
     parser.add_argument("--anew", action="store_true", help="forget the finished steps of an earlier publication")
     argument_kinds.repeatable(parser, "--step", "NAME", "only this (repeatable); the pages are not made")
     parser.add_argument("--build", action="store_true", help="install and build what the tracks race, and do nothing else; with --step: these tracks")
@@ -178,7 +178,7 @@ class State:
 
 
 NUMBERS = ("took", "spent", "seconds", "code")  # of a step
-WORDS = ("since", "commit", "source_hash", "folder", "tells")
+WORDS = ("since", "commit", "source_hash", "reasons_hash", "folder", "tells")
 LISTS = ("reasons", "bars")
 
 
@@ -236,6 +236,8 @@ def outdated(step: Step, state: State, tree: raced.Tree) -> str:
     wanted = {"source_hash": now} | ({"stress_hash": repo.source_hash(*repo.STRESSED_FOLDERS)} if step.stressed else {})
     if step.record and not wanted.items() <= (repo.read_json(step.record) or {}).items():
         return f"{repo.shown(step.record)} is {'not of this source' if step.record.exists() else 'not here'}"
+    if step.words[0] == "mutate" and state.of(step.name).get("reasons_hash") != repo.reasons_hash():
+        return "why a mutant may live is told otherwise"
     # The record alone does not tell: a call for a single check leaves one of this source, too.
     return "" if state.of(step.name).get("source_hash") == now else f"one of {repo.some(step.folders)} changed"
 
@@ -357,7 +359,8 @@ def do(step: Step, state: State, run: Run) -> int:
     before = state.of(step.name)
     if words == step.words:
         fresh = {"since": repo.utc_stamp(), "commit": repo.commit()} | {name: before[name] for name in ("took",) if name in before}
-        state.told["steps"][step.name] = fresh | ({"source_hash": repo.source_hash(*step.folders)} if step.folders else {})
+        of = {"source_hash": repo.source_hash(*step.folders), "reasons_hash": repo.reasons_hash()} if step.folders else {}
+        state.told["steps"][step.name] = fresh | of
         state.keep()
     began = time.monotonic() - state.of(step.name).get("spent", 0)
     try:

@@ -70,8 +70,8 @@ def hunts(day: datetime.date, seconds: float = HUNT_SECONDS) -> list[Unit]:
 
 def by_verb(kind: str, name: str, words: list[str], folders: tuple[str, ...], limit: float) -> Unit:
     """A unit that is a call of this command, in this checkout."""
-    return Unit(kind, name, sys.executable, ("{apiary}", *words), (("apiary", str(APIARY)),), salt=repo.source_hash(*folders), tree=True,
-                limit=limit, memory=0, replay=f"scripts/apiary {' '.join(words)}")
+    return Unit(kind, name, sys.executable, ("{apiary}", *words), (("apiary", str(APIARY)),), salt=f"{repo.source_hash(*folders)} {repo.reasons_hash()}",
+                tree=True, limit=limit, memory=0, replay=f"scripts/apiary {' '.join(words)}")
 
 
 def mutants(build: bool) -> list[Unit]:
