@@ -81,6 +81,7 @@ def section(data: bytes) -> None:
     """The record of sources in a program that anybody may hand over (race --program)."""
     path = file_of(data, "program")
     sources.recorded(path)
+    sources.code(path)
 
 
 def csv_rows(data: bytes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import subprocess
 import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,14 +28,15 @@ class Leaves(TreeCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         folder = self.result()
         names = {name for _, name in raced.taken(folder)}
-        self.assertEqual({name for name in names if ":" in name}, {"plan:one_point.toml"})
+        self.assertEqual({name for name in names if ":" in name}, {"plan:one_point.toml", f"code:{program.name}"})
         self.assertLessEqual({"impl/raced.hpp", *raced.RUNNER}, names)
         with mock.patch.multiple(repo, ROOT=self.root, BUILD=self.root / "build"):
             now = raced.of_plan(plans.read(self.root / "build" / "one_point.toml"))
             with mock.patch.object(raced, "plan_now", lambda _: now):
                 self.assertEqual(raced.why_not(folder, raced.Tree()), "")
                 header.write_text("int b;\n")
-                self.assertEqual(raced.why_not(folder, raced.Tree()), "changed since it was raced: impl/raced.hpp")
+                self.assertEqual(raced.why_not(folder, raced.Tree()), f"changed since it was raced: impl/raced.hpp (whether {program.name} came out "
+                                 "the same is told after a build)")
             self.assertIn("the plan one_point.toml", raced.why_not(folder, raced.Tree()), "a plan of one's own has no name here")
 
 
@@ -96,6 +98,39 @@ class Holds(unittest.TestCase):
             self.assertEqual(raced.Tree().changed(told), [])
             cut = frozenset(one for one in told if not one[1].endswith("proc.py"))
             self.assertEqual(raced.Tree().changed(cut), ["scripts/apiary_cli/base/proc.py (not recorded)"])
+
+    def test_what_makes_no_other_program_is_spared(self) -> None:
+        with self.clone("here"):
+            source, header, program = (repo.ROOT / name for name in ("a.c", "a.h", "subject_peer"))
+
+            def make(text: str, files: tuple[Path, ...] = (source, header)) -> None:
+                source.write_text('#include "a.h"\nint main(void) { return ANSWER; }\n')
+                header.write_text(text)
+                subprocess.run(["gcc", "-g", "-Wl,--build-id", "-o", program, source], check=True)
+                sources.write_beside(program, files)
+
+            self.enterContext(mock.patch.object(raced, "programs", lambda: [program]))
+            make("#define ANSWER 0\n")
+            told = raced.found([program], plans.plan("loops"))
+            header.write_text("#define ANSWER 0 // a word more\n")
+            folder = self.root / "results"
+            folder.mkdir()
+            known = self.enterContext(mock.patch.object(raced, "taken", return_value=told))
+            self.assertEqual(raced.why_not(folder, raced.Tree()),
+                             "changed since it was raced: a.h (whether subject_peer came out the same is told after a build)")
+            make("\n#define ANSWER 0 // a word more\n")
+            self.assertEqual(raced.Tree().held(told), ([], ["a.h"]))
+            self.assertEqual(raced.why_not(folder, raced.Tree()), "")
+            self.assertRegex(raced.sentence([folder]), r"are those of .*\), but for a\.h: every program comes out the same, byte for byte\.$")
+            for name, word in (("plan:loops", "the plan loops"), ("package:libuv1-dev", "libuv1-dev (another version, or none)")):
+                self.assertEqual(raced.Tree().held(told | {("1" * 64, name)}), ([word], ["a.h"]))
+            self.assertEqual(raced.Tree().changed(told | {("1" * 64, "code:apiary_load")}), ["a.h"], "one of two programs is another")
+            without = frozenset(one for one in told if not one[1].startswith("code:"))
+            self.assertEqual(raced.Tree().changed(without), ["a.h"], "a record of older races tells no bytes")
+            known.return_value = told | {(raced.NOTHING, "code:subject_script")}
+            self.assertEqual(raced.why_not(folder, raced.Tree()), "changed since it was raced: a.h", "a script is held to its files")
+            make("#define ANSWER 1\n")
+            self.assertEqual(raced.Tree().held(told), (["a.h"], []))
 
 
 if __name__ == "__main__":

@@ -402,6 +402,7 @@ class Elf(unittest.TestCase):
             for content in (b"", b"\x7fELF", b"\x7fELF\2\1" + b"\xff" * 90, b"#!/bin/sh\n"):
                 path.write_bytes(content)
                 self.assertIsNone(sources.recorded(path))
+                self.assertIsNone(sources.code(path))
 
 
 @unittest.skipUnless(shutil.which("cargo"), "no cargo")

@@ -7,6 +7,7 @@ project are represented by the compiler's version."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -16,7 +17,7 @@ import shlex
 import struct
 import subprocess
 from pathlib import Path
-from typing import Iterable
+from typing import Callable, Iterable, Iterator, NamedTuple
 
 from . import repo
 from .errors import Fault
@@ -25,6 +26,8 @@ from .say import warn
 SECTION = b".apiary.source"
 BESIDE = ".source"  # PROGRAM.source, where no linker of ours made it; the entry `.` is the program
 CONFIGURED = "configured.source"
+BUILD_ID = b".note.gnu.build-id"
+LOADED, NO_BITS = 2, 8  # of a section in ELF: SHF_ALLOC, SHT_NOBITS
 
 Record = frozenset[tuple[str, str]]  # (hash, name)
 
@@ -42,13 +45,24 @@ def parse(text: str) -> Record:
     return frozenset((hash, name) for hash, _, name in pairs)
 
 
-def section(path: Path, wanted: bytes = SECTION) -> bytes | None:
-    """The content of a section of an ELF file of 64 bits. ValueError where it tells of what it does not have: anybody may hand a
-    program over."""
+class Section(NamedTuple):
+    name: bytes
+    type: int
+    flags: int
+    address: int
+    size: int
+    content: Callable[[], bytes]
+
+
+@contextlib.contextmanager
+def sections(path: Path) -> Iterator[Iterator[Section]]:
+    """Of an ELF file of 64 bits, the last one first; none of another file. ValueError where it tells of what it does not have: anybody
+    may hand a program over."""
     with path.open("rb") as file:
         head, whole = file.read(64), path.stat().st_size
         if head[:5] != b"\x7fELF\2" or len(head) < 64:
-            return None
+            yield iter(())
+            return
         order = "<" if head[5] == 1 else ">"
 
         def part(start: int, size: int) -> bytes:
@@ -62,14 +76,30 @@ def section(path: Path, wanted: bytes = SECTION) -> bytes | None:
 
         start, number, names = (*struct.unpack_from(order + "Q", head, 40), *struct.unpack_from(order + "HH", head, 60))
         if not start:
-            return None
+            yield iter(())
+            return
         first = headers(start, 1)[0]  # where the numbers stand that are too large for the head
         table = headers(start, number or first[5])
         text = part(*table[first[6] if names == 0xFFFF else names][4:6])
-        for header in reversed(table):
-            if text.startswith(wanted + b"\0", header[0]):
-                return part(*header[4:6])
-    return None
+        yield (Section(text[one[0]:text.find(b"\0", one[0])], *one[1:4], one[5], functools.partial(part, *one[4:6])) for one in reversed(table))
+
+
+def section(path: Path, wanted: bytes = SECTION) -> bytes | None:
+    """The content of the last one of that name."""
+    with sections(path) as found:
+        return next((one.content() for one in found if one.name == wanted), None)
+
+
+def code(path: Path) -> str | None:
+    """The hash of what of a program is loaded when it runs: not of its symbols, its lines, its record of sources or its build's name. None
+    for what is no such program, a script for example."""
+    try:
+        with sections(path) as found:
+            loaded = [one for one in found if one.flags & LOADED and one.name != BUILD_ID]
+            told = [(one.name, one.address, one.size, one.type == NO_BITS or hashlib.sha256(one.content()).digest()) for one in loaded]
+    except (OSError, ValueError, struct.error, IndexError):
+        return None
+    return hashlib.sha256(repr(told).encode()).hexdigest() if told else None
 
 
 def recorded(path: Path) -> Record | None:

@@ -1,8 +1,10 @@
 """The sources of what a race ran, in its folder: what the programs say of themselves, the packages of peers, the points of the plan,
-and the scripts that start runs and pair them. By these, and not by a commit's name, a later commit is held to the rows."""
+and the scripts that start runs and pair them. By these, and not by a commit's name, a later commit is held to the rows. A comment makes
+no other program: where files differ and each program comes out the same, byte for byte, the rows are of that commit, too."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from pathlib import Path
 from typing import Iterable
@@ -20,6 +22,8 @@ OF_A_ROW = ("subjects", "batches", "block_ms", "blocks", "warmup_blocks", "contr
 OF_A_SCENARIO = (*scenarios.FLAGS, "slow_every")
 RELEASE = "release"
 FETCHED = f"build/{packages.PYPI.name}/"
+BESIDE_PROGRAMS = ("plan", "package", "tool", "program")  # kinds of entries that the bytes of a program do not stand for
+CODE = "code"  # the kind of entry that tells what of a program is loaded (sources.code)
 
 
 def of_plan(plan: plans.Plan) -> str:
@@ -56,6 +60,7 @@ def found(programs: Iterable[Path], plan: plans.Plan) -> sources.Record:
         said = sources.recorded(program) or {(sources.digest(program) or NOTHING, f"program:{program.name}")}
         entries |= {(of_any_clone(*one), one[1]) for one in said if one[1] != "."}
         entries |= {(installed(name), name) for name in beside(program)}
+        entries.add((sources.code(program) or NOTHING, f"{CODE}:{program.name}"))
     return frozenset(entries)
 
 
@@ -83,6 +88,11 @@ def plan_now(name: str) -> str | None:
         return None
 
 
+def programs() -> list[Path]:
+    """Those that a race may run, where this tree builds them."""
+    return [*repo.manifest(RELEASE, "subjects"), *building.rust_programs(), *building.peer_programs(), repo.LOAD]
+
+
 class Tree(sources.Present):
     """The tree as it is now, which many folders are held to. Flags count where the build folder is configured as the tree says."""
 
@@ -100,10 +110,46 @@ class Tree(sources.Present):
             return self.flags_anywhere(rest) if kind == "flags" else plan_now(rest)
         return sources.digest(SCRIPTS / name) if name in RUNNER else super().find(name)
 
+    @functools.cached_property
+    def built(self) -> dict[str, Path]:
+        """By name: the programs that are made of the tree as it is, and say so."""
+        here = sources.Present(folder=self.folder)  # a program's own record tells the flags of this clone
+        return {path.name: path for path in programs() if self.folder and path.exists() and not here.differing(path)}
+
+    def code(self, name: str) -> str | None:
+        return sources.code(self.built[name]) if name in self.built else None
+
     def changed(self, told: sources.Record) -> list[str]:
+        """In words: what differs, unless it makes no other program."""
+        return self.held(told)[0]
+
+    def held(self, told: sources.Record) -> tuple[list[str], list[str]]:
+        """What differs, and what differs and makes no other program."""
         lacking = {f"{name} (not recorded)" for name in set(RUNNER) - {name for _, name in told}}
-        other = {name for digest, name in told if (self.folder or not name.startswith("flags:")) and self.hash(name) != digest}
-        return sorted(lacking | set(map(words_for, other)))
+        counted = {one for one in told if not one[1].startswith(f"{CODE}:") and (self.folder or not one[1].startswith("flags:"))}
+        other = {name for digest, name in counted if self.hash(name) != digest}
+        spared = {name for name in other if of_programs(name)}
+        spared = spared if spared and self.same_programs(told) else set()
+        return sorted(lacking | set(map(words_for, other - spared))), sorted(map(words_for, spared))
+
+    def same_programs(self, told: sources.Record) -> bool:
+        codes = codes_of(told)
+        return bool(codes) and all(digest == self.code(name) for name, digest in codes.items())
+
+    def unknown(self, told: sources.Record) -> list[str]:
+        """The programs of which only a build tells whether they came out the same; none where one is another for certain."""
+        codes = codes_of(told)
+        certain = NOTHING in codes.values() or any(digest != self.code(name) for name, digest in codes.items() if name in self.built)
+        return [] if certain else sorted(codes.keys() - self.built.keys())
+
+
+def codes_of(told: sources.Record) -> dict[str, str]:
+    return {name.partition(":")[2]: digest for digest, name in told if name.startswith(f"{CODE}:")}
+
+
+def of_programs(name: str) -> bool:
+    """Whether this entry counts only by the programs that are made of it."""
+    return name not in RUNNER and name.partition(":")[0] not in BESIDE_PROGRAMS and not name.startswith(FETCHED)
 
 
 def words_for(name: str) -> str:
@@ -130,7 +176,11 @@ def why_not(folder: Path, tree: Tree) -> str:
     if not told:
         return f"{repo.shown(folder)} has no {FILE} that can be read"
     changed = tree.changed(told)
-    return f"changed since it was raced: {repo.some(changed)}" if changed else ""
+    if not changed:
+        return ""
+    unknown = tree.unknown(told)
+    build = f" (whether {repo.some(unknown)} came out the same is told after a build)" if unknown else ""
+    return f"changed since it was raced: {repo.some(changed)}{build}"
 
 
 def sentence(folders: Iterable[Path], tree: Tree | None = None) -> str:
@@ -145,6 +195,9 @@ def sentence(folders: Iterable[Path], tree: Tree | None = None) -> str:
     commit = repo.commit()  # "none" where git does not know this tree
     now = "this tree" if commit == "none" else f"commit {commit[:12]}{' with uncommitted changes' if repo.dirty() else ''}"
     which = "" if len(known) == len(folders) else f" by {len(known)} of {len(folders)} races, the others left no record,"
-    if changed := sorted({name for _, told in known for name in tree.changed(told)}):
+    held = [tree.held(told) for _, told in known]
+    if changed := sorted({name for names, _ in held for name in names}):
         return f"Not the sources of {now} ({what}): {repo.some(changed)}."
-    return f"The sources raced{which} are those of {now} ({what})."
+    spared = sorted({name for _, names in held for name in names})
+    but = f", but for {repo.some(spared)}: every program comes out the same, byte for byte" if spared else ""
+    return f"The sources raced{which} are those of {now} ({what}){but}."
