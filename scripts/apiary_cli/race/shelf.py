@@ -13,6 +13,7 @@ from . import tables
 
 LONG = ("rows.csv", "hist.csv", "micro.json", "startup.json")
 PROOFS = "proofs"
+EVIDENCE = "evidence"  # the records of the last publication, whole
 UNREADABLE = (OSError, EOFError, ValueError, lzma.LZMAError)
 KEPT_IN = "kept_in"  # in the record's place: the file beside the folders that has it
 
@@ -47,6 +48,15 @@ def env_of(folder: Path) -> dict | None:
     if isinstance(record, dict) and KEPT_IN in record:
         taken["prove"] = kept(folder.parent / PROOFS / str(record[KEPT_IN]))
     return env
+
+
+def kept_here(record: Path) -> dict | None:
+    """What a publication kept of this record; None where there is none that can be read."""
+    try:
+        found = read(repo.RESULTS / EVIDENCE / record.name)
+    except UNREADABLE:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def read(path: Path) -> dict:

@@ -16,9 +16,10 @@ from typing import Callable
 from ..base import repo, stats
 from ..base.errors import Fault
 from ..base.say import in_prose, markdown
-from ..race import raced, tables
+from ..race import raced, shelf, tables
 from ..analysis import comparing, peer_summary, summary, verdict
 from ..analysis.comparing import Comparison
+from ..verify import checks, mutation
 from . import prove_page, svg
 
 ROOMS = repo.ROOT / "impl" / "apiary" / "schedulers"
@@ -176,8 +177,8 @@ def body(page: Path, found: list[Line], load: Load = summary.load) -> str:
     told = ["\n".join(markdown(HEAD, [cells(one, page) for one in found])), f"![each point against the nearest rival]({drawing})",
             filled(" ".join(filter(None, (LEGEND, machines(found, load)))))]
     folders = sorted({one.folder for one in found if one.folder})
-    taken = (load(repo.RESULTS / max(folders))[0].get("verification") or {}) if folders else {}
-    if taken.get("prove"):  # of the newest of these races
+    taken = proved(folders, load)
+    if taken.get("prove"):
         told.append(filled(f"Proofs of its source: {prove_page.sentence(taken['prove'], same_source(taken))}"))
     if curve := speed_up(load):
         told.append(filled(curve))
@@ -200,6 +201,14 @@ def machines(found: list[Line], load: Load) -> str:
 
 def commits_of(folders: list[str], load: Load) -> list[str]:
     return sorted({summary.commit(load(repo.RESULTS / folder)[0].get("race", {})) for folder in folders})
+
+
+def proved(folders: list[str], load: Load) -> dict:
+    """What a publication keeps, where it is of this tree's source: checks come without a race. Else what the newest of these races took."""
+    kept = {name: shelf.kept_here(record) for name, record in (("prove", checks.RECORD), ("mutation", mutation.RECORD))}
+    if kept["prove"] and kept["prove"].get("source_hash") == repo.source_hash(*repo.PROVED_FOLDERS):
+        return kept
+    return (load(repo.RESULTS / max(folders))[0].get("verification") or {}) if folders else {}
 
 
 def same_source(taken: dict) -> dict | None:

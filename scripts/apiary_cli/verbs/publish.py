@@ -49,7 +49,7 @@ exit:    0 published, or all done that fits; 1 red evidence, or a track with a r
 
 FOLDER = repo.BUILD / "publish"
 STATES = repo.RESULTS  # in git, beside the folders that they name: another clone goes on
-KEPT = repo.RESULTS / "evidence"  # in git, too: the records of the evidence
+KEPT = repo.RESULTS / shelf.EVIDENCE  # in git, too: the records of the evidence
 PAGE = FOLDER / "summary.md"
 EVIDENCE, TRACK, AFTER = "evidence", "track", "after"
 OUTDATED = -1  # the code of a step that was done, of other sources
