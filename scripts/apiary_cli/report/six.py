@@ -204,9 +204,10 @@ def commits_of(folders: list[str], load: Load) -> list[str]:
 
 
 def proved(folders: list[str], load: Load) -> dict:
-    """What a publication keeps, where it is of this tree's source: checks come without a race. Else what the newest of these races took."""
+    """What the last publication keeps, which ends only where that and the races are of one source: checks come without a race. Without
+    one, what the newest of these races took."""
     kept = {name: shelf.kept_here(record) for name, record in (("prove", checks.RECORD), ("mutation", mutation.RECORD))}
-    if kept["prove"] and kept["prove"].get("source_hash") == repo.source_hash(*repo.PROVED_FOLDERS):
+    if kept["prove"]:
         return kept
     return (load(repo.RESULTS / max(folders))[0].get("verification") or {}) if folders else {}
 
