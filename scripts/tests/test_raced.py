@@ -103,22 +103,26 @@ class Holds(unittest.TestCase):
         with self.clone("here"):
             source, header, program = (repo.ROOT / name for name in ("a.c", "a.h", "subject_peer"))
 
-            def make(text: str, files: tuple[Path, ...] = (source, header)) -> None:
-                source.write_text('#include "a.h"\nint main(void) { return ANSWER; }\n')
-                header.write_text(text)
+            def make(answer: int, comment: str = "") -> None:
+                """A comment moves the lines, and by them the name of the build."""
+                source.write_text('#include "a.h"\nint main(void) { return answer(); }\n')
+                header.write_text(f"{comment}static int answer(void) {{ return {answer}; }}\n")
                 subprocess.run(["gcc", "-g", "-Wl,--build-id", "-o", program, source], check=True)
-                sources.write_beside(program, files)
+                sources.write_beside(program, (source, header))
 
             self.enterContext(mock.patch.object(raced, "programs", lambda: [program]))
-            make("#define ANSWER 0\n")
+            make(0)
             told = raced.found([program], plans.plan("loops"))
-            header.write_text("#define ANSWER 0 // a word more\n")
+            header.write_text("// a word\n")
             folder = self.root / "results"
             folder.mkdir()
             known = self.enterContext(mock.patch.object(raced, "taken", return_value=told))
             self.assertEqual(raced.why_not(folder, raced.Tree()),
                              "changed since it was raced: a.h (whether subject_peer came out the same is told after a build)")
-            make("\n#define ANSWER 0 // a word more\n")
+            known.return_value = told | {("1" * 64, "plan:loops")}
+            self.assertEqual(raced.why_not(folder, raced.Tree()), "changed since it was raced: a.h, the plan loops", "a build would not help")
+            known.return_value = told
+            make(0, "// a word\n")
             self.assertEqual(raced.Tree().held(told), ([], ["a.h"]))
             self.assertEqual(raced.why_not(folder, raced.Tree()), "")
             self.assertRegex(raced.sentence([folder]), r"are those of .*\), but for a\.h: every program comes out the same, byte for byte\.$")
@@ -129,7 +133,7 @@ class Holds(unittest.TestCase):
             self.assertEqual(raced.Tree().changed(without), ["a.h"], "a record of older races tells no bytes")
             known.return_value = told | {(raced.NOTHING, "code:subject_script")}
             self.assertEqual(raced.why_not(folder, raced.Tree()), "changed since it was raced: a.h", "a script is held to its files")
-            make("#define ANSWER 1\n")
+            make(1)
             self.assertEqual(raced.Tree().held(told), (["a.h"], []))
 
 

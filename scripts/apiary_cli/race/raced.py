@@ -125,21 +125,26 @@ class Tree(sources.Present):
 
     def held(self, told: sources.Record) -> tuple[list[str], list[str]]:
         """What differs, and what differs and makes no other program."""
+        strict, compiled = self.other(told)
+        spared = compiled if compiled and self.same_programs(told) else set()
+        return sorted({*strict, *map(words_for, compiled - spared)}), sorted(map(words_for, spared))
+
+    def other(self, told: sources.Record) -> tuple[list[str], set[str]]:
+        """What differs, whatever the programs are, in words; and the entries that differ and count only by them."""
         lacking = {f"{name} (not recorded)" for name in set(RUNNER) - {name for _, name in told}}
         counted = {one for one in told if not one[1].startswith(f"{CODE}:") and (self.folder or not one[1].startswith("flags:"))}
-        other = {name for digest, name in counted if self.hash(name) != digest}
-        spared = {name for name in other if of_programs(name)}
-        spared = spared if spared and self.same_programs(told) else set()
-        return sorted(lacking | set(map(words_for, other - spared))), sorted(map(words_for, spared))
+        names = {name for digest, name in counted if self.hash(name) != digest}
+        compiled = set(filter(of_programs, names))
+        return sorted(lacking | set(map(words_for, names - compiled))), compiled
 
     def same_programs(self, told: sources.Record) -> bool:
         codes = codes_of(told)
         return bool(codes) and all(digest == self.code(name) for name, digest in codes.items())
 
     def unknown(self, told: sources.Record) -> list[str]:
-        """The programs of which only a build tells whether they came out the same; none where one is another for certain."""
+        """The programs of which only a build tells whether they came out the same; none where these rows are of another source anyway."""
         codes = codes_of(told)
-        certain = NOTHING in codes.values() or any(digest != self.code(name) for name, digest in codes.items() if name in self.built)
+        certain = self.other(told)[0] or NOTHING in codes.values() or any(digest != self.code(name) for name, digest in codes.items() if name in self.built)
         return [] if certain else sorted(codes.keys() - self.built.keys())
 
 

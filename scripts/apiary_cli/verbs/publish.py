@@ -34,9 +34,9 @@ figures of two are never mixed, and one that was begun on another kind waits for
 a later commit if its sources are the same: for a track the files, compilers and flags of its programs, the versions of
 the peers' packages, the points of its plan and the scripts that run them (sources.txt in its folder); for another step
 the hash of the folders that it covers. A step whose sources changed is done again; but a track stays done where every
-program comes out the same, byte for byte: --build tells. The pages say at which commit each track was raced, and
-whether this commit has the same sources. If a signal or a fault stops the publication, the same command continues it: a
-race continues with its next round. --minutes N takes the whole steps that fit, and says what remains; builds and
+program, built before (--build), comes out the same, byte for byte. The pages say at which commit each track was raced,
+and whether this commit has the same sources. If a signal or a fault stops the publication, the same command continues
+it: a race continues with its next round. --minutes N takes the whole steps that fit, and says what remains; builds and
 installations count, so --build makes them before the quiet stretch. No track begins before the evidence is complete,
 unless --step names it. Red evidence ends the publication. A track that is INVALID or has a red finding is not
 published, and the next call races it again. Tracks whose plan this tree does not have are named and left out.
