@@ -131,8 +131,21 @@ class Holds(unittest.TestCase):
             self.assertEqual(raced.Tree().changed(told | {("1" * 64, "code:apiary_load")}), ["a.h"], "one of two programs is another")
             without = frozenset(one for one in told if not one[1].startswith("code:"))
             self.assertEqual(raced.Tree().changed(without), ["a.h"], "a record of older races tells no bytes")
+            script, words = repo.ROOT / "subject_script", repo.ROOT / "script.in"
+            self.enterContext(mock.patch.object(raced, "programs", lambda: [program, script]))
+            words.write_text("exit 0\n")
+            script.write_text("exit 0\n")
             known.return_value = told | {(raced.NOTHING, "code:subject_script")}
-            self.assertEqual(raced.why_not(folder, raced.Tree()), "changed since it was raced: a.h", "a script is held to its files")
+            self.assertEqual(raced.why_not(folder, raced.Tree()), "changed since it was raced: a.h", "a script that does not say what it was made of")
+            sources.write_beside(script, (words,))
+            make(0)
+            known.return_value = raced.found([program, script], plans.plan("loops"))
+            make(0, "// a word\n")
+            self.assertEqual(raced.Tree().held(known.return_value), ([], ["a.h"]), "a script is held to its files")
+            words.write_text("exit 1\n")
+            sources.write_beside(script, (words,))
+            self.assertEqual(raced.why_not(folder, raced.Tree()), "changed since it was raced: a.h, script.in")
+            known.return_value = told
             make(1)
             self.assertEqual(raced.Tree().held(told), (["a.h"], []))
 

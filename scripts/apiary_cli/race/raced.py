@@ -23,7 +23,7 @@ OF_A_SCENARIO = (*scenarios.FLAGS, "slow_every")
 RELEASE = "release"
 FETCHED = f"build/{packages.PYPI.name}/"
 BESIDE_PROGRAMS = ("plan", "package", "tool", "program")  # kinds of entries that the bytes of a program do not stand for
-CODE = "code"  # the kind of entry that tells what of a program is loaded (sources.code)
+CODE = "code"  # the kind of entry that tells what of a program is loaded (sources.code), or what a script was made of
 
 
 def of_plan(plan: plans.Plan) -> str:
@@ -37,6 +37,14 @@ def installed(name: str) -> str:
     """The hash of a version that no program's record tells: `tool:rustc`, or `package:` and its name."""
     kind, _, rest = name.partition(":")
     return hashlib.sha256((packages.rustc_version() if kind == "tool" else packages.version_here(rest)).encode()).hexdigest()
+
+
+def code_of(program: Path) -> str | None:
+    """A script has no code: what it says it was made of stands for it. None where it says nothing."""
+    if code := sources.code(program):
+        return code
+    files = sorted(one for one in sources.recorded(program) or () if one[1] != ".")
+    return hashlib.sha256(repr(files).encode()).hexdigest() if files else None
 
 
 def beside(program: Path) -> set[str]:
@@ -60,7 +68,7 @@ def found(programs: Iterable[Path], plan: plans.Plan) -> sources.Record:
         said = sources.recorded(program) or {(sources.digest(program) or NOTHING, f"program:{program.name}")}
         entries |= {(of_any_clone(*one), one[1]) for one in said if one[1] != "."}
         entries |= {(installed(name), name) for name in beside(program)}
-        entries.add((sources.code(program) or NOTHING, f"{CODE}:{program.name}"))
+        entries.add((code_of(program) or NOTHING, f"{CODE}:{program.name}"))
     return frozenset(entries)
 
 
@@ -117,7 +125,7 @@ class Tree(sources.Present):
         return {path.name: path for path in programs() if self.folder and path.exists() and not here.differing(path)}
 
     def code(self, name: str) -> str | None:
-        return sources.code(self.built[name]) if name in self.built else None
+        return code_of(self.built[name]) if name in self.built else None
 
     def changed(self, told: sources.Record) -> list[str]:
         """In words: what differs, unless it makes no other program."""
