@@ -3,7 +3,7 @@
 //     apiary_virtual --list
 //     apiary_virtual --tunables
 //     apiary_virtual SUBJECT SCENARIO WORKERS --profile FILE [--price NAME=NUMBER]… [--tune NAME=NUMBER]… [--virtual-ms N]
-//                    [--brief]
+//                    [--param NAME=NUMBER]… [--brief]
 //
 // Writes JSON. Exit status: 0 measured and verified; 1 a wrong answer, a deadlock or no end; 2 bad arguments; 3 no memory.
 #include <charconv>
@@ -13,6 +13,7 @@
 #include <map>
 #include <new>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -106,17 +107,20 @@ constexpr unsigned threads_outside = 8;
 // Crews have at most so many workers.
 constexpr unsigned most_workers = 256;
 
-// NAME=NUMBER.
-void tune(const scenario& s, std::string_view word) {
+// NAME=NUMBER, of those that are known.
+std::pair<std::string_view, std::uint64_t> change_of(std::string_view option, std::string_view word,
+                                                     std::span<const apiary::bench::parameter> known, const scenario& s) {
     const std::string_view name = word.substr(0, word.find('='));
-    std::string known;
-    for (const apiary::bench::parameter& p : s.tunables) {
-        known += (known.empty() ? "" : ", ") + std::string(p.name);
+    std::string names;
+    for (const apiary::bench::parameter& p : known) {
+        names += (names.empty() ? "" : ", ") + std::string(p.name);
         if (p.name == name && name != word)
-            return s.tune(name, number_of<std::uint64_t>("--tune " + std::string(name), word.substr(name.size() + 1), p.least, p.most));
+            return {name, number_of<std::uint64_t>(std::string(option) + " " + std::string(name), word.substr(name.size() + 1), p.least,
+                                                   p.words.empty() ? p.most : p.words.size() - 1)};
     }
-    throw bad_arguments("--tune " + std::string(word) + " is no NAME=NUMBER of " + std::string(s.subject) + "\n  cause:  its numbers are: " +
-                        (known.empty() ? "none" : known) + "\n  remedy: one of them");
+    throw bad_arguments(std::string(option) + " " + std::string(word) + " is no NAME=NUMBER of " + std::string(s.subject) + " " +
+                        std::string(s.name) + "\n  cause:  its numbers are: " + (names.empty() ? "none" : names) +
+                        "\n  remedy: one of them");
 }
 
 struct call {
@@ -125,10 +129,11 @@ struct call {
     prices priced;
     std::int64_t virtual_ms = 10'000;
     bool brief = false;
+    sizes given;
 };
 
 call parse(const std::vector<std::string_view>& words) {
-    std::vector<std::string_view> plain, changes, tuned;
+    std::vector<std::string_view> plain, changes, tuned, sized;
     std::optional<std::string> profile;
     call c;
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -141,13 +146,14 @@ call parse(const std::vector<std::string_view>& words) {
             c.brief = true;
             continue;
         }
-        if (w != "--profile" && w != "--price" && w != "--tune" && w != "--virtual-ms")
+        if (w != "--profile" && w != "--price" && w != "--tune" && w != "--param" && w != "--virtual-ms")
             throw bad_arguments(std::string(w) + " is no option\n  cause:  these are: --list, --tunables, --profile, --price, "
-                                "--tune, --virtual-ms, --brief\n  remedy: one of them");
+                                "--tune, --param, --virtual-ms, --brief\n  remedy: one of them");
         if (++i == words.size()) throw bad_arguments(std::string(w) + " needs a value");
         if (w == "--profile") profile = std::string(words[i]);
         if (w == "--price") changes.push_back(words[i]);
         if (w == "--tune") tuned.push_back(words[i]);
+        if (w == "--param") sized.push_back(words[i]);
         if (w == "--virtual-ms") c.virtual_ms = number_of<std::int64_t>(w, words[i], 1, 1'000'000);
     }
     if (plain.size() != 3)
@@ -169,7 +175,14 @@ call parse(const std::vector<std::string_view>& words) {
                             "bench/virtual/profiles/flat.profile");
     c.priced = read_profile(*profile);
     for (const std::string_view change : changes) change_price(c.priced, change);
-    for (const std::string_view one : tuned) tune(c.what, one);
+    for (const std::string_view one : tuned) {
+        const auto [name, value] = change_of("--tune", one, c.what.tunables, c.what);
+        c.what.tune(name, value);
+    }
+    for (const std::string_view one : sized) {
+        const auto [name, value] = change_of("--param", one, c.what.parameters, c.what);
+        c.given[std::string(name)] = value;
+    }
     return c;
 }
 
@@ -205,7 +218,7 @@ int main(int argc, char** argv) {
         const call c = parse(words);
         measured all;
         machine m(c.priced, c.workers + 1 + threads_outside, c.virtual_ms * 1'000'000'000);
-        m.start("outside", [&] { all = c.what.run(m, c.workers, c.brief); });
+        m.start("outside", [&] { all = c.what.run(m, c.workers, c.brief, c.given); });
         m.run();
         std::fputs(as_json(c.what, c.workers, all).c_str(), stdout);
         return std::fflush(stdout) == 0 ? 0 : 3;

@@ -22,6 +22,8 @@ words = sys.argv[4:]
 assert words[:2][0] == "--profile" and open(words[1]).read() == "transfer = 80\\nbasic_block = 0.25\\n"
 if "transfer=-1" in words:
     print("apiary_virtual: --price: transfer=-1 lies outside", file=sys.stderr); sys.exit(2)
+if "leaves=0" in words:
+    print("apiary_virtual: --param leaves is 0", file=sys.stderr); sys.exit(2)
 if "pinned=1" in words:
     print("apiary_virtual: too few processors\\n  remedy: more", file=sys.stderr); sys.exit(2)
 if scenario == "spin":
@@ -30,7 +32,7 @@ if scenario == "fib" and workers == 8:
     print("apiary_virtual: virtual deadlock: no thread can go on", file=sys.stderr); sys.exit(1)
 place = dict(place="impl/apiary/queues/deque.hpp:12", function="steal<1>", access="X", moves=0.5, ns=40)
 line = dict(object="worker", offset=64, moves=0.5, queued_ns=0, ns=40, places=[place])
-ns = 100 / workers
+ns = (1000 if "tasks=7" in words else 100) / workers
 if "--tune" in words:  # naps pay with four workers; half a batch costs little, twice as much gains
     ns *= dict([("naps=0", 1.5 if workers == 4 else 1.02), ("global_batch=32", 0.5)]).get(words[words.index("--tune") + 1], 1)
 print(json.dumps(dict(subject=subject, scenario=scenario, operation="task", workers=workers, operations=10, ns=ns,
@@ -94,6 +96,15 @@ class Virtual(TreeCase):
         self.assertRegex(done.stdout, r"transfer=40 +25\.00 +other\+64")
         fakes.script(self.root / "build" / "release" / "bin" / "apiary_virtual", text)
         self.assertIn("worker+64 costs most in 4 of 4", apiary(self.root, *words).stdout)
+
+    def test_another_size_of_the_program(self) -> None:
+        file = self.root / "points.csv"
+        words = ("virtual", "hive", "--no-build", "--scenario", "post", "--processors", "4", "--param", "tasks=7")
+        done = apiary(self.root, *words, "--robust", "--csv", str(file))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("250.00 to 250.00 ns, usually 250.00", done.stdout)
+        self.assertIn("sizes: tasks=7", done.stdout)
+        self.assertIn("flat, tasks=7", file.read_text())
 
     def test_a_curve_beside_what_a_race_recorded(self) -> None:
         text = PROGRAM.format(python=sys.executable).replace('"hive post task', '"hive spawn_many_local task')
@@ -203,7 +214,8 @@ class Virtual(TreeCase):
                             (("hive", "--scenario", "fib"), "no scenario of hive is called fib"),
                             (("--processors", "0"), "a whole number from 1 to 256"), (("--processors", "5000"), "from 1 to 256"),
                             (("--processors", "1,1"), "each number stands once"), (("--profile", "flut"), "did you mean 'flat'"),
-                            (("--price", "transfer=-1"), "lies outside")):
+                            (("--price", "transfer=-1"), "lies outside"), (("--param", "leaves=0"), "leaves is 0"),
+                            (("--gate", "--param", "n=3"), "take no --param")):
             with self.subTest(words=words):
                 done = apiary(self.root, "virtual", "--no-build", *words)
                 self.assertEqual(done.returncode, 2, done.stdout + done.stderr)

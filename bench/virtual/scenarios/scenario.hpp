@@ -23,6 +23,9 @@ struct wrong_answer : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// How large a program is made: numbers of its parameters.
+using sizes = std::map<std::string, std::uint64_t>;
+
 struct measured {
     std::uint64_t operations = 0;
     picoseconds took = 0;
@@ -31,14 +34,16 @@ struct measured {
     // What a real subject answers, too, given the same parameters: bench/contract/CLI.md.
     std::uint64_t check = 0;
     std::string flags;
-    std::map<std::string, std::uint64_t> params;
+    sizes params;
 };
 
 struct scenario {
     std::string_view subject, name;
     std::string_view operation;  // what is counted, in a word
-    // The body of thread 0. Brief: as little work as shows that the answers are right.
-    measured (*run)(machine& m, unsigned workers, bool brief);
+    std::span<const bench::parameter> parameters;  // of the program
+    // The body of thread 0. Brief: as little work as shows that the answers are right. Sizes that are not given are those
+    // of so many workers.
+    measured (*run)(machine& m, unsigned workers, bool brief, sizes given);
     std::span<const bench::parameter> tunables = {};  // numbers of the scheduler, as its subject has them
     void (*tune)(std::string_view name, std::uint64_t value) = nullptr;  // before it is made
 };

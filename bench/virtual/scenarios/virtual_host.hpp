@@ -4,6 +4,7 @@
 // Threads. Those of the machine.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -86,26 +87,33 @@ struct virtual_host {
     static inline std::vector<moves::row> table;
 };
 
-// How large a scenario is made, and how many of the units in which it is told an operation has.
-struct program_size {
-    std::map<std::string, std::uint64_t> params;
-    std::uint64_t units = 1;
+// How many of the units in which it is told an operation has, at such sizes.
+inline std::uint64_t one_unit(const sizes&) { return 1; }
+// The name of a parameter, as a template's argument.
+template <std::size_t N>
+struct parameter_name {
+    char text[N]{};
+    constexpr parameter_name(const char (&name)[N]) { std::copy_n(name, N, text); }  // NOLINT: "n" is to become one
 };
+template <parameter_name... Names>
+std::uint64_t product(const sizes& s) {
+    return (s.at(Names.text) * ...);
+}
 
 // One block to warm up, then the block that is measured. Throws wrong_answer.
 template <class Scenario, class Runtime>
-measured run_scenario(unsigned workers, const program_size& s) {
+measured run_scenario(unsigned workers, const sizes& chosen, std::uint64_t (*units)(const sizes&)) {
     static_assert(Scenario::template expressible<Runtime>);
     bench::run_options options;
     options.workers = workers;
     for (const bench::parameter& p : Scenario::parameters)
         if (p.standard) options.params.emplace(p.name, *p.standard);
-    for (const auto& [name, value] : s.params) options.params[name] = value;
+    for (const auto& [name, value] : chosen) options.params[name] = value;
     options.blocks.warmup_blocks = options.blocks.blocks = 1;
     const bench::report r = Scenario::template measure<Runtime>(options);
     if (!r.complaints.empty()) throw wrong_answer(r.complaints.front());
     const host_section outlives;
-    return {r.measured.ops.value() * s.units,
+    return {r.measured.ops.value() * units(options.params),
             static_cast<picoseconds>(r.measured.wall_ns.value()) * 1000,
             virtual_host::counted,
             virtual_host::table,
@@ -114,15 +122,18 @@ measured run_scenario(unsigned workers, const program_size& s) {
             options.params};
 }
 
-// A program of bench/scenarios on one scheduler: its size with so many workers, and the time of a body that the machine does
-// not see.
-template <class Program, program_size (*Of)(unsigned workers, bool brief), picoseconds Body = 0>
+// A program of bench/scenarios on one scheduler: its sizes with so many workers, the units of an operation, and the time of
+// a body that the machine does not see.
+template <class Program, sizes (*Of)(unsigned workers, bool brief), std::uint64_t (*Units)(const sizes&) = one_unit,
+          picoseconds Body = 0>
 struct sized_program {
     template <class Runtime>
     static constexpr scenario on(std::string_view operation) {
-        scenario s{Runtime::name, Program::name, operation, [](machine&, unsigned workers, bool brief) {
+        scenario s{Runtime::name, Program::name, operation, Program::parameters,
+                   [](machine&, unsigned workers, bool brief, sizes given) {
                        virtual_host::body = Body;
-                       return run_scenario<Program, Runtime>(workers, Of(workers, brief));
+                       given.merge(Of(workers, brief));
+                       return run_scenario<Program, Runtime>(workers, given, Units);
                    }};
         if constexpr (bench::tunable_runtime<Runtime>) {
             s.tunables = Runtime::tunables;

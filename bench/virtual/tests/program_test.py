@@ -88,6 +88,13 @@ class Determinism(unittest.TestCase):
         self.assertEqual(usual, same)
         self.assertNotEqual(json.loads(usual)["ns"], json.loads(none)["ns"])
 
+    def test_a_size_that_is_given_takes_the_place_of_the_usual_one(self) -> None:
+        words = ("fork_join", "fib", "2", "--brief", "--profile", FLAT)
+        usual, same, other = (json.loads(call(*words, *more).stdout) for more in ((), ("--param", "n=13"), ("--param", "n=10", "--param", "ops=3")))
+        self.assertEqual(usual, same)
+        self.assertEqual((usual["params"]["n"], usual["operations"]), (13, 376))
+        self.assertEqual((other["params"], other["operations"]), ({"n": 10, "ops": 3}, 3 * 88))
+
     def test_a_price_changes_the_figure(self) -> None:
         cheap, dear = (json.loads(call(*self.POINT, "--price", f"transfer={ns}").stdout)["ns"] for ns in (40, 160))
         self.assertGreater(dear, 1.3 * cheap)
@@ -114,6 +121,9 @@ class BadInput(unittest.TestCase):
         for word in ("nap=1", "naps", "naps=-1", "naps=1001"):
             self.refused("hive", "ping_pong", "1", "--profile", FLAT, "--tune", word, told="--tune naps is" if word[4:5] == "=" else "of hive")
         self.refused("fork_join", "fib", "1", "--profile", FLAT, "--tune", "naps=0", told="its numbers are: none")
+        for word in ("n=99", "n", "m=1"):
+            told = "it can be 0 to 60" if word == "n=99" else "its numbers are: n, ops"
+            self.refused("fork_join", "fib", "1", "--profile", FLAT, "--param", word, told=told)
         if len(os.sched_getaffinity(0)) < 64:
             self.refused("coro_pool", "fib", "64", "--profile", FLAT, "--tune", "pinned=1", told="64 pinned workers, but this process may use")
 

@@ -60,6 +60,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                              f"(default {','.join(map(str, WORKERS))})")
     parser.add_argument("--profile", default="flat", help="prices: a name in bench/virtual/profiles, or a file (default flat)")
     argument_kinds.repeatable(parser, "--price", "NAME=NUMBER", "one price of the profile changed; repeatable")
+    argument_kinds.repeatable(parser, "--param", "NAME=NUMBER", "this size of the program, in place of the usual one; repeatable")
     parser.add_argument("--lines", type=argument_kinds.whole(0, 100), default=3, metavar="N",
                         help="list so many of the lines that cost most, for the last number of workers (default 3)")
     parser.add_argument("--host-seconds", type=argument_kinds.seconds, default=300.0, metavar="S",
@@ -161,12 +162,12 @@ def measured(points: list[dict], known: dict) -> None:
     say(table(head, [[*row[:6], colour(row[6], "red") if row[6] == "out" else row[6], row[7]] for row in rows]))
 
 
-def robust(binary: Path, usual: dict, prices: Path, given: list[str], seconds: float, lines: int) -> dict[str, list[list[str]]]:
+def robust(binary: Path, usual: dict, prices: Path, given: list[str], sizes: list[str], seconds: float, lines: int) -> dict[str, list[list[str]]]:
     """The last point of a scenario under each price halved and doubled."""
     key = [usual["subject"], usual["scenario"], str(usual["workers"])]
     now = virtual_points.prices_of(prices) | {name: float(n) for name, n in (price.split("=") for price in given)}
     changes = virtual_points.other_prices(now)
-    words = ["--profile", str(prices), *(word for price in given for word in ("--price", price))]
+    words = ["--profile", str(prices), *sizes, *(word for price in given for word in ("--price", price))]
     specs = [proc.Spec([binary, *key, *words, "--price", change], timeout=seconds, tag=change) for change in changes]
     found, failed = {}, []
     for done in counted(f"prices, {' '.join(key)}", proc.run_many(specs, os.cpu_count() or 1), len(specs)):
@@ -244,7 +245,8 @@ def run(args: argparse.Namespace) -> int:
     if not listing.ok:
         raise Fault(f"{binary.name} --list {listing.how()}", listing.err)
     wanted = chosen(args.subject, args.scenario, [line.split() for line in listing.out.splitlines()])
-    extra = ["--profile", str(prices), *(word for price in args.price for word in ("--price", price))]
+    sizes = [word for size in args.param for word in ("--param", size)]
+    extra = ["--profile", str(prices), *sizes, *(word for price in args.price for word in ("--price", price))]
     if args.ablate:
         rows, wrong = virtual_ablate.run(binary, wanted, args.processors, prices, args.price, args.host_seconds, args.rule, args.csv)
         for line in wrong:
@@ -265,7 +267,7 @@ def run(args: argparse.Namespace) -> int:
         if done.ok:
             found[done.tag] = json.loads(done.out)
             continue
-        if done.rc == USAGE:  # of a price: the same for every point
+        if done.rc == USAGE:  # of a price or a size: the same for every point, or no size of one of these programs
             raise Fault(done.err.removeprefix(f"{binary.name}: ").strip(), "", "", USAGE)
         name = " ".join(map(str, done.tag))
         late = f"did not end within {args.host_seconds:.0f} s of this machine (--host-seconds)"
@@ -284,10 +286,10 @@ def run(args: argparse.Namespace) -> int:
             measured(points, known)
             compared += [[subject, scenario, *row] for row in virtual_points.comparison(points, known)]
         if args.robust:
-            told = robust(binary, points[-1], prices, args.price, args.host_seconds, args.lines)
+            told = robust(binary, points[-1], prices, args.price, sizes, args.host_seconds, args.lines)
             robustness[f"{subject} {scenario}"] = told
             wrong += [f"{subject} {scenario} with {row[0]}: {row[2]}" for row in told["failed"]]
-    told_prices = f"{prices.stem}{''.join(f', {price}' for price in args.price)}"
+    told_prices = ", ".join([prices.stem, *args.price, *args.param])
     if args.csv:
         write_points(Path(args.csv), [found[key] for key in sorted(found)], told_prices)
     if args.draw and found:
@@ -304,7 +306,8 @@ def run(args: argparse.Namespace) -> int:
         wrong += differences(recorded_in(), counts_of(found.values()))
     for line in wrong:
         warn(colour(line, "red"))
-    say(f"prices: {repo.shown(prices)}{''.join(f', {price}' for price in args.price)}; a model, not a measurement",
+    sized = f"; sizes: {', '.join(args.param)}" if args.param else ""
+    say(f"prices: {', '.join([str(repo.shown(prices)), *args.price])}{sized}; a model, not a measurement",
         f"took {duration(time.monotonic() - started)}")
-    json_result.note(profile=prices.stem, prices=args.price, wrong=wrong, compared=compared, robust=robustness, points=[found[key] for key in sorted(found)])
+    json_result.note(profile=prices.stem, prices=args.price, params=args.param, wrong=wrong, compared=compared, robust=robustness, points=[found[key] for key in sorted(found)])
     return INCORRECT if wrong else 0
