@@ -139,7 +139,7 @@ public:
     // Call it after announce_sleep or stop_searching and before the look, if workers push without a seq_cst access
     // (S2). `before`: the word that the call returned. `workers()`: the number of workers in all sets; a thread that
     // adds a worker calls Sync::fence_heavy() before that one begins. `may_push()`: whether one of the others may push
-    // (push_mark).
+    // (push_mark). It may issue a heavy fence itself, and then answers false (shared_fence).
     template <class Workers, class MayPush>
     static void fence_against_pushers(idle_word before, unsigned self, Workers workers, MayPush may_push) {
         Sync::fence_light();  // orders the change of the word before the read of the number

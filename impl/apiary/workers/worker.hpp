@@ -538,7 +538,10 @@ private:
         return shared_work_visible();
     }
     void fence_against_pushers() const {
-        if constexpr (ready_type::shared)
+        if constexpr (ready_type::shared && requires { owner_.pass_fence(); })
+            sleeper_.fence_against_pushers([this] { return crew_.table().size(); },
+                                           [this] { return owner_.pass_fence(), false; });
+        else if constexpr (ready_type::shared)
             sleeper_.fence_against_pushers([this] { return crew_.table().size(); }, [this] { return others_may_push(); });
     }
     bool others_may_push() const {

@@ -10,7 +10,7 @@
 // Threads.   run, counters: any. run_worker: one thread for each worker. request_stop: once, after the last run.
 // Progress.  run blocks its caller, unless the caller is a worker of this pool or takes a seat. A worker that blocks in
 //            another pool's run serves nothing meanwhile.
-// Synchronisation: front_end S1; idle_set S1, S2; fork_list; thread_latch; and
+// Synchronisation: front_end S1; idle_set S1, S2 (heavy fences: shared_fence); fork_list; thread_latch; and
 //   S1  A caller leaves its seat (release) -> the next caller takes it (acquire): the list is the owner's own.
 // Checked by model_check/schedulers/fork_join. Stressed by stress/schedulers/fork_join.
 #pragma once
@@ -23,6 +23,7 @@
 #include <type_traits>
 
 #include <apiary/contract/scheduler.hpp>
+#include <apiary/parking/shared_fence.hpp>
 #include <apiary/schedulers/fork_join/fork_join.hpp>
 #include <apiary/tasks/job.hpp>
 #include <apiary/workers/crew.hpp>
@@ -136,6 +137,8 @@ public:
     void wait(unsigned i) { crew_.table()[i]->driver().wait(kind::driver::forever); }
     bool somebody_sleeps() const { return crew_.sleepers().calls_for_a_wake(); }
     std::int64_t linger_ns() const { return linger_ns_; }
+    // A worker calls it before it sleeps (crew_owner). Many do so at once.
+    void pass_fence() { fences_.pass(); }
 
     // How long a worker goes on looking before it sleeps.
     class patience {
@@ -246,6 +249,7 @@ private:
     const std::int64_t linger_ns_;
     const std::size_t stack_reserve_;
     typename Sync::template atomic<std::uint64_t> free_seats_;
+    shared_fence<Sync> fences_;
     crew_type crew_;
 };
 
