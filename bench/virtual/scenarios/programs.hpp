@@ -40,7 +40,7 @@ inline sizes of_yields(unsigned workers, bool brief) {
     const std::uint64_t tasks = 8 * workers, yields = brief ? 5 : workers <= 16 ? 50 : 200;
     return {{"tasks", tasks}, {"yields", yields}, {"ops", tasks}};
 }
-inline std::uint64_t turns(const sizes& s) { return s.at("yields") + 1; }
+inline std::uint64_t turns_of_each(const sizes& s) { return s.at("yields") + 1; }
 inline sizes of_fib(unsigned workers, bool brief) {
     return {{"n", brief ? 13 : workers <= 16 ? 25 : 28}, {"ops", 1}};
 }
@@ -111,7 +111,7 @@ using spawn_many_local = sized_program<bench::spawn_many_local, of_tasks>;
 using spawn_many_remote_idle = sized_program<bench::spawn_many_remote_idle, of_tasks>;
 using post_throughput = sized_program<bench::post_throughput, of_posts>;
 using ping_pong = sized_program<bench::ping_pong, of_tasks>;
-using yield_many = sized_program<bench::yield_many, of_yields, turns>;
+using yield_many = sized_program<bench::yield_many, of_yields, turns_of_each>;
 using successor = sized_program<bench::successor, of_chains>;
 using fib = sized_program<bench::fib, of_fib, forks>;
 using skynet = sized_program<bench::skynet, of_skynet, skynet_nodes>;
