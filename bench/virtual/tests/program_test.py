@@ -91,7 +91,8 @@ class Determinism(unittest.TestCase):
     def test_a_size_that_is_given_takes_the_place_of_the_usual_one(self) -> None:
         words = ("fork_join", "fib", "2", "--brief", "--profile", FLAT)
         usual, same, other = (json.loads(call(*words, *more).stdout) for more in ((), ("--param", "n=13"), ("--param", "n=10", "--param", "ops=3")))
-        self.assertEqual(usual, same)
+        for key in ("operations", "check", "params"):  # not the time: the list of sizes lies in thread 0's memory
+            self.assertEqual(usual[key], same[key])
         self.assertEqual((usual["params"]["n"], usual["operations"]), (13, 376))
         self.assertEqual((other["params"], other["operations"]), ({"n": 10, "ops": 3}, 3 * 88))
 
