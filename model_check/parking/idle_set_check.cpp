@@ -6,6 +6,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/parking/idle_set.hpp>
 #include <apiary/parking/push_mark.hpp>
+#include <apiary/parking/shared_fence.hpp>
 #include <apiary/parking/sleeper.hpp>
 
 namespace idle_set_check {
@@ -184,7 +185,7 @@ struct sleeper_meets_a_marked_pusher : sleeper_and_pusher<Sync> {
     static constexpr const char* what =
         "a worker that keeps a mark pushes, rests, and pushes again while another goes to sleep: that one sees the "
         "second push or is woken";
-    static constexpr std::array must_reach{"idle_set.spared_the_fence", "sleeper.slept", "sleeper.stayed"};
+    static constexpr std::array must_reach{"idle.spared_the_fence", "sleeper.slept", "sleeper.stayed"};
     static constexpr unsigned threads = 2;
     push_mark<Sync> mark;
 
@@ -193,12 +194,17 @@ struct sleeper_meets_a_marked_pusher : sleeper_and_pusher<Sync> {
         this->wanted = 2;
     }
     void thread(unsigned i) {
-        if (i == 0) return this->sleep_until_there_is_work([] { return 2U; }, [this] { return mark.may_push(); });
+        if (i == 0) return this->sleep_until_there_is_work([] { return 2U; }, [this] { return may_push(); });
         for (int n = 1; n <= this->wanted; ++n) {
             mark.before_push();
             this->push(n);
             mark.rest();
         }
+    }
+    bool may_push() const {
+        if (mark.may_push()) return true;
+        Sync::reach("idle.spared_the_fence");
+        return false;
     }
 };
 APIARY_CHECK(sleeper_meets_a_marked_pusher);
@@ -243,6 +249,49 @@ struct searcher_meets_who_relied_on_it {
     }
 };
 APIARY_CHECK(searcher_meets_who_relied_on_it);
+
+// The third worker is on its way to sleep, and may share the searcher's heavy fence, or the searcher its own.
+template <class Sync>
+struct searcher_and_sleeper_share_a_fence {
+    static constexpr const char* what =
+        "a worker pushes with a light fence while one ends its search and another goes to sleep, and these share a "
+        "heavy fence: the last one sees what was pushed, or is claimed";
+    static constexpr std::array must_reach{"idle.seen_by_the_searcher", "idle.seen_by_the_sleeper",
+                                           "shared_fence.shared"};
+    static constexpr unsigned threads = 3;
+
+    idle_set<Sync> idle;
+    shared_fence<Sync> fence;
+    typename Sync::template atomic<int> work;
+    std::array<bool, 2> claimed{};
+    bool seen = false;
+
+    void before() {
+        work.store(0, std::memory_order_relaxed);
+        idle.start_searching();
+    }
+    void thread(unsigned i) {
+        if (i == 1) {
+            work.store(1, std::memory_order_relaxed);
+            Sync::fence_light();  // idle_set S2
+            claimed[1] = idle.claim_any().has_value();
+            return;
+        }
+        const idle_word before = i == 0 ? idle.stop_searching() : idle.announce_sleep(2, false);
+        idle.fence_against_pushers(before, i, [] { return 3U; }, [this] { return fence.pass(), false; });
+        if (work.load(std::memory_order_relaxed) == 0) return;
+        Sync::reach(i == 0 ? "idle.seen_by_the_searcher" : "idle.seen_by_the_sleeper");
+        if (i == 0)
+            claimed[0] = idle.claim_any().has_value();
+        else
+            seen = true;
+    }
+    void after() {
+        Sync::law(claimed[0] || claimed[1] || seen, "work is visible, a worker sleeps, and nobody searches");
+        Sync::law(!claimed[0] || !claimed[1], "one sleeper was claimed twice");
+    }
+};
+APIARY_CHECK(searcher_and_sleeper_share_a_fence);
 
 // Two pieces of work are posted, for two workers: each takes one piece and keeps it until the other has its own.
 template <class Sync>

@@ -36,10 +36,11 @@
 //   S1  Poster: pushes work, then `claim_any` loads the word. Worker: announce_sleep or stop_searching changes the
 //       word, then the worker looks at every source of work. One of the two sees the other: push, word and look are
 //       seq_cst accesses (mpsc_inbox, global_pool).
-//   S2  If push and look are not seq_cst accesses (chase_lev_deque, steal_half_queue, lifo_slot), the pusher, a worker
-//       of this set, issues a light fence before the load, and the other worker a heavy one before its look, by
-//       fence_against_pushers. A worker that sleeps pushes nothing; when it wakes it changes the word and so sees what
-//       was announced meanwhile. Hence no fence is needed if each of the others sleeps or is at rest (push_mark).
+//   S2  If push and look are not seq_cst accesses (chase_lev_deque, steal_half_queue, lifo_slot, fork_list), the
+//       pusher, a worker of this set, issues a light fence before the load, and the other worker passes a heavy one,
+//       its own or a shared one, before its look, by fence_against_pushers. A worker that sleeps pushes nothing; when
+//       it wakes it changes the word and so sees what was announced meanwhile. Hence no fence is needed if each of the
+//       others sleeps or is at rest (push_mark).
 //
 // Checked by model_check/parking/idle_set_check.cpp and schedulers/hive/hive_check.cpp. A load in place of the
 // read-modify-write of stop_searching is the bug of tokio #1768; sleeping without the second look is exhibit A01.
@@ -139,16 +140,13 @@ public:
     // Call it after announce_sleep or stop_searching and before the look, if workers push without a seq_cst access
     // (S2). `before`: the word that the call returned. `workers()`: the number of workers in all sets; a thread that
     // adds a worker calls Sync::fence_heavy() before that one begins. `may_push()`: whether one of the others may push
-    // (push_mark). It may issue a heavy fence itself, and then answers false (shared_fence).
+    // (push_mark). It may pass a heavy fence itself, and then answers false (shared_fence).
     template <class Workers, class MayPush>
     static void fence_against_pushers(idle_word before, unsigned self, Workers workers, MayPush may_push) {
         Sync::fence_light();  // orders the change of the word before the read of the number
         const unsigned all = workers();
         if (static_cast<unsigned>(std::popcount(before.sleepers() | idle_word::bit(self))) >= all) return;
-        if (may_push())
-            Sync::fence_heavy();
-        else
-            Sync::reach("idle_set.spared_the_fence");
+        if (may_push()) Sync::fence_heavy();
     }
     template <class Workers>
     static void fence_against_pushers(idle_word before, unsigned self, Workers workers) {

@@ -37,15 +37,15 @@ namespace apiary {
 template <class Sync = real_sync>
 class shared_fence {
 public:
-    // Orders as Sync::fence_heavy() does.
+    // Orders what the caller wrote before against what it reads after, as Sync::fence_heavy() does.
     void pass() {
         const std::uint64_t asked = round_.fetch_add(0, std::memory_order_release);  // S1
         const std::uint64_t enough = asked + 2 + (asked & 1);  // the end of a round that begins from now on (I2)
         for (unsigned looks = 0; looks != most_looks; ++looks) {
             std::uint64_t now = round_.load(std::memory_order_acquire);  // S2
             if (now >= enough) return Sync::reach("shared_fence.shared");
-            if ((now & 1) == 0 && round_.compare_exchange_strong(now, now + 1, std::memory_order_relaxed,
-                                                                 std::memory_order_relaxed)) {
+            if ((now & 1) == 0 &&
+                round_.compare_exchange_strong(now, now + 1, std::memory_order_relaxed, std::memory_order_relaxed)) {
                 Sync::fence_heavy();  // S1, S2
                 (void)round_.fetch_add(1, std::memory_order_relaxed);
                 return;

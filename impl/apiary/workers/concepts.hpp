@@ -85,7 +85,8 @@ concept crew_kind = sync_policy<typename K::sync> && requires {
 };
 
 // Workers come and go with the mutex held, and a stop raises its flag with it (front_end I2). Posting never takes it.
-// Optional: pass_fence(), a heavy fence for workers that sleep, in place of Sync's (shared_fence).
+// Optional: pass_fence(), which workers call in place of Sync::fence_heavy() before a sleep and where a search ends,
+// whether others may push or not (shared_fence).
 template <class O>
 concept crew_owner = requires(O& o, const O& c) {
     { c.stopping() } -> std::same_as<bool>;

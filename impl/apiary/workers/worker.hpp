@@ -542,12 +542,14 @@ private:
             sleeper_.fence_against_pushers([this] { return crew_.table().size(); },
                                            [this] { return owner_.pass_fence(), false; });
         else if constexpr (ready_type::shared)
-            sleeper_.fence_against_pushers([this] { return crew_.table().size(); }, [this] { return others_may_push(); });
+            sleeper_.fence_against_pushers([this] { return crew_.table().size(); },
+                                           [this] { return others_may_push(); });
     }
     bool others_may_push() const {
         const auto& peers = crew_.table();
         for (unsigned i = 0; i < peers.size(); ++i)
             if (i != index_ && peers[i]->push_mark_.may_push()) return true;
+        sync::reach("worker.spared_the_fence");
         return false;
     }
 

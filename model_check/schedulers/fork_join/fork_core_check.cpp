@@ -17,31 +17,15 @@ using namespace apiary::model;
 template <class Sync>
 using core = fork_core<Sync, crew_parts<Sync>>;
 
-// The worker that sleeps has asked before; the branch that it is woken for is one that the other branch waits for.
+// Worker 0 forks, and its first branch waits for the second, which another worker has to take.
 template <class Sync>
-struct fork_wakes_a_sleeper {
-    static constexpr const char* what =
-        "a worker forks beside one that sleeps: that one takes the branch, while the first is stuck";
-    static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"crew.woke_one", "sleeper.slept"};
+struct stuck_fork {
     static constexpr std::array engine_laws{"deadlock"};
     core<Sync> pool{2U, handshake_parameters};
     typename Sync::template atomic<bool> gate{false};
     typename Sync::template cell<int> written{0};
 
-    // Answers the request that every list begins with.
-    void before() {
-        pool.worker(1).driver().sleeps_first();
-        pool.enter_thread(0);
-        fork_join(pool.context_of(0), [] {}, [] {});
-    }
-    void thread(unsigned i) {
-        pool.enter_thread(i);
-        if (i == 1) {
-            pool.worker(1).sleep_once();
-            return Sync::law(pool.worker(1).turn_once(), "it was woken for nothing");
-        }
-        pool.worker(1).driver().await_sleep();
+    void fork() {
         fork_join(
             pool.context_of(0), [this] { Sync::spin_until(gate, [](bool open) { return open; }); },
             [this] {
@@ -50,12 +34,61 @@ struct fork_wakes_a_sleeper {
             });
         Sync::law(written.read() == 1, "what the branch wrote is not seen after its join");
     }
+    void sleep_and_take(unsigned i) {
+        pool.worker(i).sleep_once();
+        Sync::law(pool.worker(i).turn_once(), "it was woken for nothing");
+    }
     void after() {
         Sync::law(pool.counters().stolen == 1, "nobody took the branch");
         pool.request_stop();
     }
 };
+
+// The worker that sleeps has asked before.
+template <class Sync>
+struct fork_wakes_a_sleeper : stuck_fork<Sync> {
+    static constexpr const char* what =
+        "a worker forks beside one that sleeps: that one takes the branch, while the first is stuck";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"crew.woke_one", "sleeper.slept"};
+
+    // Answers the request that every list begins with.
+    void before() {
+        this->pool.worker(1).driver().sleeps_first();
+        this->pool.enter_thread(0);
+        fork_join(this->pool.context_of(0), [] {}, [] {});
+    }
+    void thread(unsigned i) {
+        this->pool.enter_thread(i);
+        if (i == 1) return this->sleep_and_take(1);
+        this->pool.worker(1).driver().await_sleep();
+        this->fork();
+    }
+};
 APIARY_CHECK(fork_wakes_a_sleeper);
+
+// The fork answers the request that every list begins with: it offers its second branch. The fences that the worker may share are
+// those of a thread that takes nothing, so only the worker can take the branch. If it asks during the first fence it may share the
+// second (shared_fence I2).
+template <class Sync>
+struct sleeper_shares_the_fence_of_another : stuck_fork<Sync> {
+    static constexpr const char* what =
+        "a worker goes to sleep beside a fork, with a fence of its own or another thread's: it takes the branch, while "
+        "the first is stuck";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"shared_fence.shared", "crew.woke_one", "sleeper.slept", "sleeper.stayed"};
+
+    void thread(unsigned i) {
+        if (i == 2) {
+            this->pool.pass_fence();
+            return this->pool.pass_fence();
+        }
+        this->pool.enter_thread(i);
+        if (i == 1) return this->sleep_and_take(1);
+        this->fork();
+    }
+};
+APIARY_CHECK(sleeper_shares_the_fence_of_another);
 
 template <class Sync, bool Throws>
 struct call_from_outside {

@@ -132,7 +132,7 @@ struct batch_in_a_deque : handshake<Sync, 2> {
         "a worker has taken two tasks at once and runs the first, which waits for the second: the other worker steals "
         "it";
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"crew.woke_one", "worker.stole", "idle_set.spared_the_fence"};
+    static constexpr std::array must_reach{"crew.woke_one", "worker.stole", "worker.spared_the_fence"};
     void before() { this->io(1).driver().sleeps_first(); }
     void thread(unsigned i) {
         if (i == 0) {
@@ -182,7 +182,7 @@ struct child_meets_a_worker_falling_asleep : handshake<Sync, 2> {
     static constexpr const char* what =
         "a task posts a child and waits for it, the other worker falls asleep: it steals the child";
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"crew.woke_one", "worker.stole", "idle_set.spared_the_fence"};
+    static constexpr std::array must_reach{"crew.woke_one", "worker.stole", "worker.spared_the_fence"};
     void thread(unsigned i) {
         if (i == 1) return this->work(this->io(1));
         this->must(this->io(0).post_local(this->opens()));

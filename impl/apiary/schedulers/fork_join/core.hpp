@@ -137,7 +137,7 @@ public:
     void wait(unsigned i) { crew_.table()[i]->driver().wait(kind::driver::forever); }
     bool somebody_sleeps() const { return crew_.sleepers().calls_for_a_wake(); }
     std::int64_t linger_ns() const { return linger_ns_; }
-    // A worker calls it before it sleeps (crew_owner). Many do so at once.
+    // Workers call it before a sleep, and where a search ends (crew_owner). Many do so at once.
     void pass_fence() { fences_.pass(); }
 
     // How long a worker goes on looking before it sleeps.
