@@ -27,9 +27,9 @@ DRAWING, CURVES = repo.RESULTS / "six.svg", repo.RESULTS / "virtual" / "curves.c
 HEAD = ["scheduler", "take it for", "nearest rival", "its time over the rival's, at the middle point", "faster, slower, undecided",
         "its worst loss", "raced"]
 LEGEND = (
-    "Nearest rival: of the peers at half of the points or more, the one whose middle ratio is worst for ours. Middle point: as many are "
-    "better as are worse; its 95 % interval, and the least difference that it could have told. Faster, slower: the whole interval is "
-    "beyond what two copies of one program differ by."
+    "Nearest rival: of the peers at half of the points or more, the one whose middle ratio is worst for ours. Middle point: half of the "
+    "points are better, half are worse. Beside its ratio stand the 95 % interval and what it tells: a smaller difference could not have "
+    "been seen there. Faster, slower: the whole interval is beyond what two copies of one program differ by."
 )
 MEASURED, MODELLED = 16, 64  # workers
 KINDS = {stats.IMPROVED: "good", stats.REGRESSED: "bad"}
