@@ -228,5 +228,73 @@ struct permits_bring_what_came_before : permits_scenario<Sync> {
 };
 APIARY_CHECK(permits_bring_what_came_before);
 
+// The last user destroys it: a release touches nothing after its permit can be taken.
+template <class Sync>
+struct semaphore_goes : coroutine_scenario<Sync> {
+    static constexpr const char* what =
+        "two threads release, and the coroutine that has got both permits destroys the semaphore";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array engine_laws{"lifetime"};
+    static constexpr std::array must_reach{"waiter.brought_back", "async_semaphore.none_waits_any_more"};
+    using base = coroutine_scenario<Sync>;
+    async_semaphore<Sync>* s = nullptr;
+    std::atomic<int> ended = 0;
+
+    void before() {
+        s = Sync::template create<async_semaphore<Sync>>(0U);
+        takes_both(this->here());
+    }
+    coroutine<Sync> takes_both(typename base::place) {
+        for (int n = 0; n != 2; ++n) {
+            const awaited how = co_await s->acquire();
+            Sync::law(how == awaited::done, "an await was cancelled by nobody");
+        }
+        Sync::destroy(s);
+        ++ended;
+    }
+    void thread(unsigned) { s->release(); }
+    void after() { Sync::law(ended == 1, "the coroutine did not get both permits"); }
+};
+APIARY_CHECK(semaphore_goes);
+
+// The cancel has left the word saying that one waits.
+template <class Sync>
+struct mutex_goes : coroutine_scenario<Sync> {
+    static constexpr const char* what =
+        "a mutex for which one has waited in vain is unlocked, and the next holder destroys it";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array engine_laws{"lifetime"};
+    static constexpr std::array must_reach{"async_semaphore.none_waits_any_more", "mutex.went"};
+    using base = coroutine_scenario<Sync>;
+    async_mutex<Sync>* m = nullptr;
+    typename async_mutex<Sync>::holder kept;
+    stop_hooks<Sync> stop;
+    bool gone = false;
+
+    void before() {
+        m = Sync::template create<async_mutex<Sync>>();
+        kept = m->try_lock();
+        waits_in_vain(this->here(stop));
+        stop.ask();
+    }
+    coroutine<Sync> waits_in_vain(typename base::place) {
+        const auto held = co_await m->lock();
+        Sync::law(!held, "a mutex was given to two");
+    }
+    void thread(unsigned i) {
+        if (i == 0) return kept.unlock();
+        auto held = m->try_lock();
+        if (!held) return;
+        held.unlock();
+        Sync::destroy(m);
+        gone = true;
+        Sync::reach("mutex.went");
+    }
+    void after() {
+        if (!gone) Sync::destroy(m);
+    }
+};
+APIARY_CHECK(mutex_goes);
+
 }  // namespace
 }  // namespace async_semaphore_check

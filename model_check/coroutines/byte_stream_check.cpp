@@ -192,6 +192,28 @@ struct close_while_it_begins : stream_scenario<Sync> {
 };
 APIARY_CHECK(close_while_it_begins);
 
+// The stream lies in the coroutine's frame, so to say: it goes while the close that let the coroutine go on has not returned.
+template <class Sync>
+struct closed_stream_goes : close_while_it_begins<Sync> {
+    static constexpr const char* what =
+        "a stream is closed while it begins to be watched, and goes with the coroutine that the close lets go on";
+    static constexpr std::array engine_laws{"lifetime"};
+    coroutine<Sync> reads_and_destroys(typename stream_scenario<Sync>::base::place) {
+        const transfer t = co_await this->stream->read_some(this->into);
+        this->count(t);
+        this->stream.reset();
+    }
+    void before() {
+        this->service.driver().when_closed = [this] { this->service.stop(); };
+        reads_and_destroys(this->here());
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->service.run();
+        this->stream->close();
+    }
+};
+APIARY_CHECK(closed_stream_goes);
+
 template <class Sync>
 struct close_meets_the_end : stream_scenario<Sync> {
     static constexpr const char* what =

@@ -8,6 +8,7 @@
 
 #include <apiary/coroutines/async_semaphore.hpp>
 #include <apiary/coroutines/channel.hpp>
+#include <apiary/coroutines/limited.hpp>
 #include <apiary/coroutines/timer_thread.hpp>
 
 #include "coroutine_scenario.hpp"
@@ -46,7 +47,9 @@ struct limited_scenario : coroutine_scenario<Sync> {
         Sync::law(received + timed_out + closed + cancelled == 1, "a wait did not end once");
         const int left = c.try_receive() ? 1 : 0;
         Sync::law(received + left == sent, "a value was lost, or came twice");
-        Sync::reach(received == 1 ? "limited.was_served" : timed_out == 1 ? "limited.timed_out" : "limited.ended_otherwise");
+        Sync::reach(received == 1    ? "limited.was_served"
+                    : timed_out == 1 ? "limited.timed_out"
+                                     : "limited.ended_otherwise");
     }
 };
 
@@ -113,7 +116,8 @@ APIARY_CHECK(stop_meets_the_time_and_a_send);
 template <class Sync>
 struct release_meets_the_time : coroutine_scenario<Sync> {
     static constexpr const char* what =
-        "a permit is released while the time of the first that waits comes: it has it, or the second; it goes back then";
+        "a permit is released while the time of the first that waits comes: it has it, or the second; it goes back "
+        "then";
     static constexpr unsigned threads = 2;
     static constexpr std::array must_reach{"limited.came_too_late", "acquire.was_served", "acquire.timed_out"};
     using base = coroutine_scenario<Sync>;
@@ -193,7 +197,8 @@ struct no_memory_for_the_time : coroutine_scenario<Sync> {
 };
 template <class Sync>
 struct no_memory_while_a_value_comes : no_memory_for_the_time<Sync, false> {
-    static constexpr const char* what = "there is no memory for the time while a value comes: it throws, or has the value";
+    static constexpr const char* what =
+        "there is no memory for the time while a value comes: it throws, or has the value";
 };
 APIARY_CHECK(no_memory_while_a_value_comes);
 template <class Sync>
@@ -201,6 +206,81 @@ struct no_memory_and_the_job_is_dropped : no_memory_for_the_time<Sync, true> {
     static constexpr const char* what = "the same, and the service has dropped the job before it throws";
 };
 APIARY_CHECK(no_memory_and_the_job_is_dropped);
+
+// A wait that its structure ends by `cancelled` of its own accord, as a byte_stream does when its service ends.
+template <class Sync>
+struct may_be_given_up {
+    class waiting : public awaiter<waiting, Sync> {
+    public:
+        explicit waiting(may_be_given_up& of) : of_(of) {}
+        bool await_ready() { return false; }
+        awaited await_resume() { return this->resumed(); }
+        bool wait(stop_hooks<Sync>* stops) {
+            const typename Sync::lock held(of_.mutex);
+            if (!this->listens(stops) || of_.given_up.read()) {
+                this->how.write(awaited::cancelled);
+                return false;
+            }
+            of_.all.append(*this);
+            return true;
+        }
+        void cancel() noexcept { Sync::law(false, "nobody asks for a stop"); }
+        bool look() { return false; }
+        bool withdraw() noexcept {
+            const typename Sync::lock held(of_.mutex);
+            return of_.all.take(*this);
+        }
+
+    private:
+        may_be_given_up& of_;
+    };
+    void give_up() {
+        waiting* w;
+        {
+            const typename Sync::lock held(mutex);
+            given_up.write(true);
+            w = all.take_first();
+        }
+        if (w == nullptr) return;
+        w->how.write(awaited::cancelled);
+        w->finish();
+    }
+    typename Sync::mutex mutex;
+    typename Sync::template cell<bool> given_up{false};
+    wait_list<waiting> all;
+};
+template <class Sync>
+struct no_memory_while_it_is_given_up : coroutine_scenario<Sync> {
+    static constexpr const char* what =
+        "there is no memory for the time while another thread cancels the wait: it throws, or is cancelled, once";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array engine_laws{"lifetime"};
+    static constexpr std::array must_reach{"limited.was_cancelled", "limited.had_no_memory"};
+    using base = coroutine_scenario<Sync>;
+    using service = full_service<Sync, false>;
+    service timers;
+    may_be_given_up<Sync> it;
+    std::atomic<int> cancelled = 0, refused = 0;
+
+    coroutine<Sync> waits(typename base::place) {
+        try {
+            const awaited how = co_await limited<typename may_be_given_up<Sync>::waiting, service>(timers, 1, it);
+            Sync::law(how == awaited::cancelled, "a wait ended that nobody ended");
+            ++cancelled;
+        } catch (const std::bad_alloc&) {
+            ++refused;
+        }
+    }
+    void thread(unsigned i) {
+        if (i == 0) return (void)waits(this->here());
+        it.give_up();
+    }
+    void after() {
+        Sync::law(cancelled + refused == 1, "a wait did not end once");
+        Sync::reach(cancelled == 1 ? "limited.was_cancelled" : "limited.had_no_memory");
+    }
+};
+APIARY_CHECK(no_memory_while_it_is_given_up);
 
 }  // namespace
 }  // namespace limited_check

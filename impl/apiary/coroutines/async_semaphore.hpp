@@ -19,7 +19,8 @@
 // Order.     First come, first served: a released permit goes to the coroutine that has waited longest, and to no
 //            newcomer.
 // Memory.    None of its own: a waiter lies in its coroutine's frame.
-// Lifetime.  It must live until each coroutine whose await it has ended has gone on (async_event.hpp).
+// Lifetime.  It must live until each coroutine whose await it has ended has gone on (async_event.hpp). A coroutine that
+//            has got the permit of a release may destroy it, although that release has not returned.
 // Bad input. Destroying it while a coroutine waits ends the program. A release without an acquire adds a permit.
 //
 // Invariants
@@ -32,8 +33,8 @@
 // lock-free list would have to outlive the frames in which they lie.
 //
 // Synchronisation
-//   S1  release: compare-exchange or fetch_add (release) -> try_acquire, wait: compare-exchange (acquire). All changes
-//       are read-modify-writes, so a permit publishes all that came before its release.
+//   S1  release: compare-exchange (release) -> try_acquire, wait: compare-exchange (acquire). All changes are
+//       read-modify-writes, so a permit publishes all that came before its release.
 //   The mutex orders a permit that is handed over, together with its waiter. No wake is lost, whatever the orders:
 //   release and wait change one word, and the second of them sees the first.
 //
@@ -194,7 +195,7 @@ private:
         return false;
     }
 
-    void hand_over(std::uint64_t permits) {
+    void hand_over(std::uint32_t permits) {
         taken_waiters<Sync> next;
         {
             const typename Sync::lock held(mutex_);
@@ -203,8 +204,12 @@ private:
                 if (w == nullptr) break;
                 next.add(*w);
             }
-            const std::uint64_t cleared = waiting_.empty() ? word_.load(std::memory_order_relaxed) & waits : 0;
-            word_.fetch_add(permits * one - cleared, std::memory_order_release);  // I1, S1
+            if (waiting_.empty()) word_.fetch_and(~waits, std::memory_order_relaxed);  // I1
+        }
+        if (permits != 0) {
+            // Without the mutex: the coroutine that takes a free permit may destroy the semaphore at once.
+            Sync::reach("async_semaphore.none_waits_any_more");
+            release(permits);
         }
         next.finish_all();
     }

@@ -210,13 +210,12 @@ class byte_stream {
                 if (closed_.read()) return;
                 closed_.write(true);
                 watched = phase_.read() == phase::watched;
-                if (watched) own();
+                own();  // a coroutine that goes on may destroy the stream
             }
             finish(end_all(awaited::closed, 0));
-            if (watched)
-                service_.there(end_.timed, end_);
-            else
-                close_if_off();
+            if (watched) return service_.there(end_.timed, end_);
+            close_if_off();
+            release();
         }
         void release() {
             if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) sync::destroy(this);

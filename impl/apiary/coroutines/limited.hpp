@@ -19,7 +19,8 @@
 // Time.      As in sleeping.hpp: nanoseconds of the service's clock. With a deadline that has passed, or a delay of
 //            zero or less, the wait is tried once and never suspends. A delay beyond the clock's range sets no limit.
 // Lifetime.  The structure and the service must live until the coroutine has gone on.
-// Errors.    The service's std::bad_alloc, unless the wait was served meanwhile. The wait has left its list then.
+// Errors.    The service's std::bad_alloc, unless another thread has ended the wait meanwhile. The wait has left its
+//            list then.
 // Destroying a frame that waits: as awaiter.hpp says; besides, no thread may be running the timer's job.
 //
 // Invariants
@@ -102,7 +103,7 @@ private:
 //   bool withdraw() noexcept    takes the wait out of its list; false: another thread did
 template <class Wait, timer_service Service>
 class [[nodiscard]] limited final : public awaiter<limited<Wait, Service>, typename Service::sync>,
-                              private home<typename Service::sync> {
+                                    private home<typename Service::sync> {
     using sync = typename Service::sync;
     friend wait_limit<Service, limited>;
 
@@ -134,8 +135,9 @@ public:
         try {
             limit_.begin();
         } catch (...) {
-            // The service may have dropped the job already; that drop has then taken the wait out.
-            if (leaves(awaited::cancelled) || wait_.how.read() == awaited::cancelled) throw;
+            // The service may have dropped the job already; that drop has then taken the wait out. If another thread
+            // has taken it, that thread lets the coroutine go on.
+            if (leaves(awaited::cancelled) || ended_by_limit_.read()) throw;
         }
         if (!this->listens(stops)) cancel();
         return this->stays_suspended(suspended_and_over_);  // I1
@@ -153,7 +155,10 @@ private:
     }
     // For wait_limit.
     bool time_ends(awaited why) noexcept {
-        if (leaves(why)) return true;
+        if (leaves(why)) {
+            ended_by_limit_.write(true);
+            return true;
+        }
         sync::reach("limited.came_too_late");
         return false;
     }
@@ -167,6 +172,7 @@ private:
     Wait wait_;
     wait_limit<Service, limited> limit_;
     second_of_two<sync> suspended_and_over_;
+    typename sync::template cell<bool> ended_by_limit_{false};
 };
 
 }  // namespace apiary

@@ -61,7 +61,9 @@ TEST_F(shared_fence, those_that_ask_while_one_is_under_way_share_the_next) {
             for (int i = 0; i != 2; ++i) others.emplace_back(ask);
         // Both have asked; then the one that issues no fence looks again.
         if (n <= 2) wait_for(told_sync::looks, n + 1);
-        if (n == 2) EXPECT_EQ(returned, 1) << "the one that shares this fence returns after it";
+        if (n == 2) {
+            EXPECT_EQ(returned, 1) << "the one that shares this fence returns after it";
+        }
     };
     told_sync::on_look = [&](int n) { wait_for(returned, n <= 2 ? 1 : 2); };
     ask();
