@@ -261,7 +261,7 @@ struct searcher_and_sleeper_share_a_fence {
     static constexpr unsigned threads = 3;
 
     idle_set<Sync> idle;
-    shared_fence<Sync> fence;
+    shared_fence<Sync, 2> fence;  // as few looks where the twin runs it as it is
     typename Sync::template atomic<int> work;
     std::array<bool, 2> claimed{};
     bool seen = false;

@@ -9,7 +9,7 @@
 // (impl/DECISIONS.md D264).
 //
 // Threads.   Any.
-// Progress.  Wait-free, but for the fence itself: a thread that has looked `most_looks` times issues its own, since the
+// Progress.  Wait-free, but for the fence itself: a thread that has looked `MostLooks` times issues its own, since the
 //            one that it waits for may not have a processor.
 //
 // Invariants
@@ -34,14 +34,15 @@
 
 namespace apiary {
 
-template <class Sync = real_sync>
+// MostLooks: rounds that a thread looks at before it issues a fence of its own. Few under a checker.
+template <class Sync = real_sync, unsigned MostLooks = Sync::checked ? 2 : 1024>
 class shared_fence {
 public:
     // Orders what the caller wrote before against what it reads after, as Sync::fence_heavy() does.
     void pass() {
         const std::uint64_t asked = round_.fetch_add(0, std::memory_order_release);  // S1
         const std::uint64_t enough = asked + 2 + (asked & 1);  // the end of a round that begins from now on (I2)
-        for (unsigned looks = 0; looks != most_looks; ++looks) {
+        for (unsigned looks = 0; looks != MostLooks; ++looks) {
             std::uint64_t now = round_.load(std::memory_order_acquire);  // S2
             if (now >= enough) return Sync::reach("shared_fence.shared");
             if ((now & 1) == 0 &&
@@ -57,7 +58,6 @@ public:
     }
 
 private:
-    static constexpr unsigned most_looks = Sync::checked ? 2 : 1024;
     alignas(cache_line) typename Sync::template atomic<std::uint64_t> round_{0};
 };
 
