@@ -77,7 +77,7 @@ public:
             Sync::fail("global_queue: destroyed by a task of its own, which it would wait for; keep an owner outside");
         request_stop();  // also if it was never started: refuses posts by the destructors of dropped callables
         join();
-        drop_all(take_all());
+        drop_all(take_left());
     }
     basic_global_queue(const basic_global_queue&) = delete;
     basic_global_queue& operator=(const basic_global_queue&) = delete;
@@ -205,7 +205,6 @@ private:
         if (last.of == nullptr) return;
         ++report_.run;
         if (last.threw) ++report_.exceptions;
-        if (last.of->error == nullptr) last.of->error.swap(last.error);
         leave(last.of, false);
     }
 
@@ -243,22 +242,32 @@ private:
         return all;
     }
 
+    // Keeps the first exception of a family. Another one ends here, since its task has not ended yet.
+    void keep(family& of, std::exception_ptr error) {
+        const lock held(mutex_);
+        if (of.error == nullptr) of.error.swap(error);
+    }
+
     // Runs the task, or drops it, and frees it.
-    static ending end(item* t, bool run) {
+    ending end(item* t, bool run) {
         ending e{t->of};
         family* const outer = running::enter(t->of);
         try {
             run ? t->call.run() : t->call.drop();
         } catch (...) {
             e.threw = true;
-            if (t->of->parent != nullptr) e.error = std::current_exception();
+            if (t->of->parent != nullptr) keep(*t->of, std::current_exception());
         }
         running::enter(outer);
         Sync::destroy(t);
         return e;
     }
 
-    // Precondition: the lock is held, or no other thread uses the scheduler.
+    fifo_list<item> take_left() {
+        const lock held(mutex_);
+        return take_all();
+    }
+    // Precondition: the lock is held.
     fifo_list<item> take_all() {
         fifo_list<item> all;
         while (item* t = tasks_.pop()) all.push_back(t);
@@ -285,6 +294,7 @@ private:
         } catch (...) {
             request_stop(stop_mode::discard);
             join();
+            drop_all(take_left());  // if a draining stop came first, and no thread
             throw;
         }
     }

@@ -105,11 +105,19 @@ public:
     family root{nullptr};
 
 private:
+    // A loop and no recursion: the stack of the thread that waits may be shorter than the tree is deep.
     static item* oldest(const family& of) {
-        if (!of.queued.empty()) return of.queued.front();
-        for (const family* f = of.inner.front(); f != nullptr; f = f->behind.read())
-            if (item* const t = oldest(*f)) return t;
-        return nullptr;
+        const family* f = &of;
+        while (f->queued.empty()) {
+            const family* next = f->inner.front();
+            while (next == nullptr) {  // nothing below f: go on beside it, or beside one above it
+                if (f == &of) return nullptr;
+                next = f->behind.read();
+                if (next == nullptr) f = f->parent;
+            }
+            f = next;
+        }
+        return f->queued.front();
     }
 
     // By F3 it is also the oldest of its family.

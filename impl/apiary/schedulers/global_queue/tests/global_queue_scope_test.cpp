@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -392,6 +393,85 @@ TEST(global_queue_scope, so_many_scopes_lie_one_below_the_other_and_no_more) {
 #endif
     global_queue q({.workers = 1});
     on_a_stack_of(1 << 28, descends_as_deep_as_may_be, q);
+}
+
+// Families below families, built on a worker's stack, and seen by a wait on a short one.
+struct dig {
+    global_queue& q;
+    std::atomic<int> at{0};
+    std::atomic<bool> go{false};
+    bool waited = false;
+};
+void goes_down(dig& d, scope& mine, int left) {
+    ++d.at;
+    if (left == 0) return wait_for(d.go);
+    EXPECT_TRUE(mine.run([&d, left](scope& below) { goes_down(d, below, left - 1); }));
+    EXPECT_TRUE(mine.wait());
+}
+constexpr int deep = 9'900;
+
+TEST(global_queue_scope, a_wait_on_a_short_stack_looks_through_families_of_any_depth) {
+    if (!apiary::stacks_have_bounds) GTEST_SKIP() << "AddressSanitizer";
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "it takes 20 s, and its stacks hold more";
+#endif
+    global_queue q({.workers = 1});
+    static dig* d = nullptr;
+    dig here{q};
+    d = &here;
+    std::thread opens([&q] {
+        const auto works = [](void* queue) -> void* {
+            static_cast<global_queue*>(queue)->work();
+            return nullptr;
+        };
+        on_a_stack_of(1 << 28, works, q);
+    });
+    // A wait needs no reserve: what it may run is refused by itself.
+    on_a_stack_of(
+        scope::stack_reserve + (1 << 14),
+        [](void* queue) -> void* {
+            scope s(*static_cast<global_queue*>(queue));
+            EXPECT_TRUE(s.run([](scope& below) { goes_down(*d, below, deep); }));
+            while (d->at != deep + 1) std::this_thread::yield();
+            std::thread later([] {
+                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                d->go = true;
+            });
+            d->waited = s.wait();
+            later.join();
+            return nullptr;
+        },
+        q);
+    EXPECT_TRUE(here.waited);
+    q.request_stop();
+    opens.join();
+}
+
+// The families before its own have no task that is queued: theirs run.
+TEST(global_queue_scope, a_wait_finds_the_task_of_a_nephew) {
+    global_queue q({.workers = 2});
+    q.start();
+    scope s(q);
+    std::atomic<int> begun{0};
+    std::atomic<bool> go{false}, ran{false};
+    const auto blocks = [&] {
+        ++begun;
+        wait_for(go);
+    };
+    ASSERT_TRUE(s.run([&](scope& below) {
+        EXPECT_TRUE(below.run([&](scope& lowest) { EXPECT_TRUE(lowest.run(blocks)); }));
+    }));
+    ASSERT_TRUE(s.run([&](scope& below) {
+        EXPECT_TRUE(below.run([&](scope& lowest) {
+            EXPECT_TRUE(lowest.run([&] { ran = true; }));
+            blocks();
+        }));
+    }));
+    while (begun != 2) std::this_thread::yield();  // both workers are at it, and one task is queued
+    std::thread helper([&] { EXPECT_TRUE(s.wait()); });
+    wait_for(ran);
+    go = true;
+    helper.join();
 }
 
 TEST(global_queue_stop, what_it_drops_may_call_the_scheduler) {

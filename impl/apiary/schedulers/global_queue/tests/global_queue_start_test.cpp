@@ -6,10 +6,12 @@
 
 #include <atomic>
 #include <barrier>
+#include <cerrno>
 #include <cstddef>
 #include <memory>
 #include <set>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -96,6 +98,27 @@ TEST(global_queue_start, that_never_came_refuses_what_a_dropped_tasks_destructor
         ASSERT_TRUE(q.post(posts_at_the_end(q, refused)));
     }
     EXPECT_EQ(refused, 1);
+}
+
+struct refusing_team {
+    template <class Body>
+    void start(Body, int = -1) {
+        throw std::system_error(EAGAIN, std::generic_category(), "no thread");
+    }
+    void join() {}
+    void detach() {}
+};
+struct threadless : apiary::real_sync {
+    using threads = refusing_team;
+};
+
+TEST(global_queue_start, that_gets_no_thread_after_a_draining_stop_drops_what_nobody_will_run) {
+    apiary::basic_global_queue<threadless> q({.workers = 2});
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(q.post([] { FAIL() << "it has no worker"; }));
+    q.request_stop(stop_mode::drain);
+    EXPECT_THROW(q.run(), std::system_error);
+    q.wait_idle();
+    EXPECT_EQ(q.report().discarded, 3U);
 }
 
 TEST(global_queue_start, runs_once) {

@@ -56,6 +56,28 @@ TEST(global_queue_exceptions, the_first_of_the_children_travels_and_all_are_coun
     EXPECT_EQ(report_of(q).exceptions, 3U);
 }
 
+// Until then its worker would keep it, asleep.
+TEST(global_queue_exceptions, those_that_do_not_travel_have_ended_before_their_tasks) {
+    global_queue q({.workers = 1});
+    q.start();
+    int alive = 0;  // of the caller, who may destroy it after the wait
+    struct counted {
+        std::shared_ptr<int> until_the_end;
+    };
+    for (int round = 0; round < 10; ++round) {
+        scope s(q);
+        std::atomic<int> ran{0};
+        for (int i = 0; i < 3; ++i)
+            ASSERT_TRUE(s.run([&] {
+                ++ran;
+                throw counted{std::shared_ptr<int>(&++alive, [](int* n) { --*n; })};
+            }));
+        while (ran != 3) std::this_thread::yield();
+        EXPECT_THROW(s.wait(), counted);
+        EXPECT_EQ(alive, 0) << "round " << round;
+    }
+}
+
 TEST(global_queue_exceptions, that_of_a_grandchild_leaves_the_child_too) {
     global_queue q({.workers = 1});
     scope s(q);
