@@ -126,8 +126,10 @@ public:
         epoll_event e = wanted(what, {fd, watches_[at].generation + 1});
         if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &e) < 0) {
             if (errno == EBADF || errno == EPERM) return watch_result::bad_descriptor;
-            if (errno == EEXIST) return join(source, what);
-            throw std::system_error(errno, std::generic_category(), "epoll_ctl: watching a descriptor");
+            if (errno == EEXIST && watches_[at].sources() != 0) return join(source, what);
+            // Else the entry is one of a descriptor that was closed before it was unwatched, and that has a duplicate.
+            if (errno != EEXIST || ::epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &e) < 0)
+                throw std::system_error(errno, std::generic_category(), "epoll_ctl: watching a descriptor");
         }
         const entry before = watches_[at];
         watches_[at] = {{&source, nullptr}, {what, {}}, before.generation + 1};

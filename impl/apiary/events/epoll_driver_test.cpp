@@ -250,6 +250,30 @@ TEST(epoll_driver, refuses_a_closed_descriptor_whose_number_it_has_watched_befor
     EXPECT_EQ(driver.watch(closed, {}), watch_result::bad_descriptor);
 }
 
+// Epoll keeps its entry for the duplicate, under the number that comes back.
+TEST(epoll_driver, watches_a_descriptor_that_was_closed_before_it_was_unwatched_and_has_a_duplicate) {
+    epoll_driver driver;
+    pipe_ends p;
+    const int duplicate = ::dup(p.read);
+    noted before(p.read);
+    ASSERT_EQ(driver.watch(before, {}), watch_result::watched);
+    ::close(p.read);
+    p.put();
+    driver.poll();
+    EXPECT_EQ(before.told.size(), 1U) << "it hears of the duplicate";
+    EXPECT_FALSE(driver.unwatch(before));
+    driver.poll();
+    EXPECT_EQ(before.told.size(), 1U) << "and no longer than it is watched";
+    ASSERT_EQ(::dup2(duplicate, p.read), p.read);
+    noted after(p.read);
+    EXPECT_EQ(driver.watch(after, {}), watch_result::watched);
+    driver.poll();
+    EXPECT_EQ(after.told.size(), 1U);
+    EXPECT_TRUE(driver.unwatch(after));
+    EXPECT_EQ(driver.watched(), 0U);
+    ::close(duplicate);
+}
+
 TEST(epoll_driver, knows_no_source_that_it_does_not_watch) {
     epoll_driver driver;
     noted lowest(0), higher(5);

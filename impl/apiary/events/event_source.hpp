@@ -10,8 +10,8 @@
 // Closing.   Unwatch, then close. Epoll silently forgets a descriptor that is closed while its source is watched: the
 //            source is not called again, and unwatch answers false. If the number comes back with another source, or
 //            the worker ends, the first one is told on_gone(descriptor_closed), since the number may be another's; if
-//            it comes back with the same source, it is watched again. A duplicate of a closed descriptor keeps
-//            reporting, but no source hears it.
+//            it comes back with the same source, it is watched again. If the closed descriptor has a duplicate, epoll
+//            forgets nothing: the source hears of the duplicate until it is unwatched.
 #pragma once
 
 #include <cstdint>

@@ -139,6 +139,43 @@ TEST(task_blocks, come_back_from_a_thread_that_makes_one_behind_its_end) {
     EXPECT_EQ(large_allocations, before) << "neither a slab nor a magazine is made any more";
 }
 
+// Takes every block at its end, until there is no memory, and puts some back.
+struct wants_more_late {
+    ~wants_more_late() {
+        if (taken == nullptr) return;
+        heap_is_empty = true;
+        try {
+            for (;;) taken->push_back(storage::make([] {}));
+        } catch (const std::bad_alloc&) {
+        }
+        heap_is_empty = false;
+        for (int i = 0; i < 100; ++i) {
+            taken->back()->drop();
+            taken->pop_back();
+        }
+    }
+    blocks* taken = nullptr;
+};
+thread_local wants_more_late late_and_refused;
+
+TEST(task_blocks, come_back_from_a_thread_that_finds_no_memory_behind_its_end) {
+    blocks kept;
+    kept.reserve(100'000);
+    const auto round = [&] {
+        kept.clear();
+        on_a_thread([&] {
+            late_and_refused.taken = &kept;
+            end_all(make(1));
+        });
+        end_all(kept);
+    };
+    end_all(make(5'000));
+    for (int i = 0; i < 10; ++i) round();
+    const std::size_t before = kept.size();
+    for (int i = 0; i < 10; ++i) round();
+    EXPECT_EQ(kept.size(), before) << "as many blocks as there were";
+}
+
 TEST(task_blocks, are_kept_down_to_the_last_one) {
     blocks kept;
     task* last = nullptr;

@@ -158,10 +158,13 @@ private:
     }
     // Out of line: a call in the fast paths would make them save registers for it.
     [[gnu::noinline]] static void* allocate_slowly() {
+        struct end_again {  // also where there is no memory
+            ~end_again() {
+                if (exited()) hand_back();
+            }
+        } const when_done;
         exchange_empty();
-        void* const block = loaded()->take(loaded()->count.read());
-        if (exited()) hand_back();
-        return block;
+        return loaded()->take(loaded()->count.read());
     }
     [[gnu::noinline]] static void release_slowly(void* block) noexcept {
         if (exchange_full()) {

@@ -220,8 +220,9 @@ public:
     }
 
     // Runs IO worker 0 on this thread, and returns when the hive has been stopped and every worker has ended. Throws
-    // std::logic_error if it is called a second time. Throws std::system_error or std::bad_alloc if a thread cannot be
-    // started; the hive has then been stopped, and its tasks are discarded.
+    // std::logic_error if it is called a second time, or on a worker of this hive (a guest's thread). Throws
+    // std::system_error or std::bad_alloc if a thread cannot be started; the hive has then been stopped, and its tasks
+    // are discarded, unless a draining stop came first.
     void run() {
         unsigned io = main_worker + 1, compute = 0;  // the next to be started
         std::exception_ptr refused;
@@ -229,6 +230,9 @@ public:
             // Held throughout: otherwise an attach in between could start the thread of its worker a second time.
             const lock held(threads_mutex_);
             if (phase_ != phase::fresh) throw std::logic_error("hive::run: called twice; a hive runs once");
+            if (current() != nullptr || guest_mark::is_below(this))  // a guest runs tasks before run
+                throw std::logic_error(
+                    "hive::run: called on a worker of this hive, which it would wait for; call it on another thread");
             phase_ = phase::running;
             if (io_slice_ns_ != 0) usual_slice_ns_ = slice::of_this_thread();
             try {
@@ -457,7 +461,7 @@ private:
     }
 
     // For the worker's own thread. False if the worker has been detached; it then ends after its present task.
-    static bool serves(const worker_type& here) { return here.id() == here.incarnation(); }
+    static bool serves(const worker_type& here) { return !here.leaving(); }
 
     worker_type& on_a_worker(const char* call) const {
         if (worker_type* here = current()) return *here;

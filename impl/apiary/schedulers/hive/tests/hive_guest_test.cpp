@@ -315,6 +315,28 @@ TEST(hive_guest, what_its_loop_tells_while_it_waits_posts_from_outside) {
     r.stop();
 }
 
+// It would wait for the end of its own thread.
+TEST(hive_guest, a_task_on_it_may_not_call_run_first) {
+    hive h({});
+    ui_beside ui(h);
+    std::atomic<int> refused{0};
+    const auto runs = [&] {
+        try {
+            h.run();
+        } catch (const std::logic_error&) {
+            ++refused;
+        }
+    };
+    ASSERT_TRUE(h.post_to_worker(ui.worker(), runs));
+    wait_for(refused, 1);
+    ui.loop.event(runs);
+    ui.loop.wake();
+    wait_for(refused, 2);
+    h.request_stop();
+    ui.join();
+    h.run();  // it was not used up
+}
+
 TEST(hive_guest, attached_before_run_it_runs_at_once_and_run_gives_it_no_second_thread) {
     hive h({.io_workers = 2});
     ui_beside ui(h);

@@ -173,5 +173,23 @@ TEST(readable_on_a_hive, and_writable_wait_at_one_worker) {
     ::close(e.fd[1]);
 }
 
+// The worker drains: it runs the message that begins the watch, and watches nothing any more.
+TEST(readable_on_a_hive, that_stops_before_it_watches_is_cancelled_and_not_closed) {
+    counts reader;
+    both_ends e;
+    hive h({.io_workers = 1});
+    one_worker<hive> w(h, 0);
+    resume_here<> home;
+    ASSERT_TRUE(h.post_to_worker(0, [&] {
+        waits({home}, w, e.fd[0], true, reader);
+        h.request_stop();
+    }));
+    h.run();
+    EXPECT_EQ(reader.cancelled, 1);
+    EXPECT_EQ(reader.ended, 1);
+    ::close(e.fd[0]);
+    ::close(e.fd[1]);
+}
+
 }  // namespace
 }  // namespace hive_streams_test
