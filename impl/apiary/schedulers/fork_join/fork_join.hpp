@@ -19,6 +19,8 @@
 //          not run. If both throw, f's travels and g's is counted (fork_join_counters). A fork that finds its stack
 //          nearly used up throws fork_too_deep before f and g.
 // Memory.  Only the stack of the thread that forks: some 50 bytes, g, and both results.
+// Copies.  g is moved or copied there. f is called where it lies; if it was passed as an rvalue or as const, a copy of
+//          it may be called.
 //
 // README.md beside this file has the protocol, the law of help, and the cases in which this is slow. Checked by
 // model_check/schedulers/fork_join. Tested by fork_join_test.cpp and fork_matrix_test.cpp.
@@ -140,28 +142,30 @@ struct branch_job : fork_job<typename W::sync> {
     }
 };
 
-// Calling it does not change it, so a copy can be called instead.
-template <class F, class W>
-concept fits_registers = std::is_object_v<F> && std::is_trivially_copyable_v<F> && sizeof(F) <= 2 * sizeof(void*) &&
-                         (std::is_invocable_v<const F&, W&> || std::is_invocable_v<const F&>);
+// Its caller does not look for what a call changes in it, so a copy can be called instead. F: as it was passed.
+template <class F, class W, class Callable = std::remove_reference_t<F>>
+concept fits_registers = (!std::is_lvalue_reference_v<F> || std::is_const_v<Callable>) && std::is_object_v<Callable> &&
+                         std::is_trivially_copyable_v<Callable> && sizeof(Callable) <= 2 * sizeof(void*) &&
+                         (std::is_invocable_v<const Callable&, W&> || std::is_invocable_v<const Callable&>);
 
 // The part of a fork that lies in its caller's frame: the job, and all that the join needs. Its address has escaped
 // before f is called, so compilers keep it in memory. In registers that outlive a call it would cost each call a push
 // and a pop.
 template <class W, class F, class G>
 class forked {
-    using first = branch_result<W, F>;
+    using callable = std::remove_reference_t<F>;
+    using first = branch_result<W, callable>;
     using second = branch_result<W, G>;
     static_assert(!std::is_reference_v<first> && !std::is_reference_v<second>,
                   "fork_join gives results by value: return a pointer in place of a reference");
     using results = std::pair<first, second>;
-    using handed_on = std::conditional_t<fits_registers<F, W>, F, F&>;
+    using handed_on = std::conditional_t<fits_registers<F, W>, callable, callable&>;
 
 public:
     template <class H>
     [[gnu::always_inline]] forked(W& w, H&& g) : worker_(&w), job_(std::forward<H>(g)) {}
 
-    [[gnu::always_inline]] results run(F& f, W& w) {
+    [[gnu::always_inline]] results run(callable& f, W& w) {
         if (w.fork(job_)) [[unlikely]]
             return address_anew(*this)->answer_and_call_both(f);
         return call_both(f, w);
@@ -169,7 +173,7 @@ public:
 
 private:
     // Runs f here, and g here or on a thief.
-    [[gnu::always_inline]] results call_both(F& f, W& w) {
+    [[gnu::always_inline]] results call_both(callable& f, W& w) {
         if (first_.run(f, w)) [[unlikely]]
             address_anew(*this)->throw_first();
         const auto destroy_at_end = first_.value_ends();
@@ -207,7 +211,7 @@ private:
 
 template <class Sync, class Pool, class Limits, class F, class G>
 [[gnu::always_inline]] inline auto fork_join(fork_context<Sync, Pool, Limits>& w, F&& f, G&& g) {
-    using frame = detail::forked<fork_context<Sync, Pool, Limits>, std::remove_reference_t<F>, std::decay_t<G>>;
+    using frame = detail::forked<fork_context<Sync, Pool, Limits>, F, std::decay_t<G>>;
     typename Sync::template scoped<frame> on_stack(w, std::forward<G>(g));
     return on_stack->run(f, w);
 }

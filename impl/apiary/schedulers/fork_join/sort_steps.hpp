@@ -75,9 +75,10 @@ void insertion_sort(It first, It last, Less& less) {
 // For parts whose pivots were bad again and again. Takes at most on the order of n log n steps.
 template <class It, class Less>
 void heap_sort(It first, It last, Less& less) {
-    using index = std::iter_difference_t<It>;
+    using index = std::iter_difference_t<It>;  // it may not hold twice the number of elements
     const auto sink = [&](index at, index n) {
-        for (index child; (child = 2 * at + 1) < n; at = child) {
+        for (index child; at < n / 2; at = child) {
+            child = 2 * at + 1;
             if (child + 1 < n && less(first[child], first[child + 1])) ++child;
             if (!less(first[at], first[child])) return;
             swap_elements(first + at, first + child);

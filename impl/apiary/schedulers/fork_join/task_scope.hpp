@@ -62,7 +62,7 @@ public:
                       "capture less, or give task_scope a larger Bytes");
         must_be_on_top();
         if (count_ == Jobs && !free_a_place()) [[unlikely]]
-            return run_now(f);
+            return run_now(std::forward<F>(f));
         entry& e = *::new (static_cast<void*>(&at(count_))) entry;
         ::new (static_cast<void*>(e.callable)) callable(std::forward<F>(f));
         e.scope = this;
@@ -140,15 +140,16 @@ private:
     const entry& at(std::size_t age) const { return room_[order_[age]].of; }
 
     template <class F>
-    void run_now(F& f) {
+    void run_now(F&& f) {
         w_.share();
         if (stop_.stop_requested()) {
             whole_ = false;
             return;
         }
+        std::decay_t<F> mine(std::forward<F>(f));  // as a job that has a place
         std::exception_ptr thrown;
         try {
-            (void)detail::value_of(f, w_);
+            (void)detail::value_of(mine, w_);
         } catch (...) {
             thrown = std::current_exception();
         }

@@ -38,6 +38,21 @@ TEST(task_scope, runs_every_job_once_however_many_there_are) {
     }
 }
 
+// One that has no place, too: whether there is one depends on thieves.
+TEST(task_scope, runs_a_copy_of_each_callable_whether_it_has_room_or_not) {
+    fork_join_pool pool({.workers = 1});
+    std::vector<int> seen;
+    pool.run([&](context& w) {
+        apiary::task_scope<context, 2> s(w);
+        auto counts = [&seen, n = 0](context&) mutable { seen.push_back(n++); };
+        for (int i = 0; i != 4; ++i) s.run(counts);
+        const auto as_const = counts;
+        s.run(as_const);
+        EXPECT_TRUE(s.wait());
+    });
+    EXPECT_EQ(seen, std::vector<int>(5, 0));
+}
+
 TEST(task_scope, hands_jobs_to_idle_workers) {
     fork_join_pool pool({.workers = 2});
     for (int i = 0; i != 20; ++i) {

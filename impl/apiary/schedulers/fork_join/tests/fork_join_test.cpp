@@ -38,6 +38,32 @@ TEST(fork_join, gives_the_results_of_both_branches) {
     }
 }
 
+// A worker that asks makes the fork take another way, where what fits two registers is handed on.
+TEST(fork_join, calls_the_callers_own_first_branch_whoever_asks) {
+    struct counter {
+        mutable int calls = 0;
+        void operator()() const { ++calls; }
+    };
+    struct either {
+        int calls = 0;
+        void operator()() { ++calls; }
+        void operator()() const {}
+    };
+    fork_join_pool pool({.workers = 1});
+    pool.run([](context& w) {
+        counter c;
+        either e;
+        for (int i = 0; i != 4; ++i) {
+            if (i % 2 == 0) w.jobs().ask();
+            (void)fork_join(w, c, [] {});
+            if (i % 2 == 0) w.jobs().ask();
+            (void)fork_join(w, e, [] {});
+        }
+        EXPECT_EQ(c.calls, 4);
+        EXPECT_EQ(e.calls, 4);
+    });
+}
+
 TEST(fork_join, has_a_worker_for_each_processor_that_it_may_use) {
     EXPECT_EQ(fork_join_pool().workers(), std::min(apiary::default_workers(), fork_join_pool::max_workers));
     // On a thread that may use one alone, which others must not inherit.
