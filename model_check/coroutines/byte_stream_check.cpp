@@ -214,6 +214,43 @@ struct closed_stream_goes : close_while_it_begins<Sync> {
 };
 APIARY_CHECK(closed_stream_goes);
 
+// And the service goes after the stream.
+template <class Sync>
+struct closed_stream_goes_before_its_service : coroutine_scenario<Sync> {
+    static constexpr const char* what =
+        "a stream is closed while it begins to be watched; the coroutine that goes on destroys it and ends the service, "
+        "which goes before the close returns";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array engine_laws{"lifetime"};
+    static constexpr std::array must_reach{"waiter.brought_back"};
+    using base = coroutine_scenario<Sync>;
+    using service_type = typename stream_scenario<Sync>::service_type;
+    service_type* service = nullptr;
+    std::optional<byte_stream<service_type, calls<Sync>>> stream;
+    std::byte into[2]{};
+    std::atomic<int> ended = 0, closed = 0;
+
+    coroutine<Sync> reads_and_ends_all(typename base::place) {
+        (void)co_await stream->read_some(into);
+        ++ended;
+        stream.reset();
+        service->stop();
+    }
+    void before() {
+        service = Sync::template create<service_type>();
+        service->driver().when_closed = [this] { ++closed; };
+        stream.emplace(*service, 3, calls<Sync>{&service->driver()});
+        reads_and_ends_all(this->here());
+    }
+    void thread(unsigned i) {
+        if (i == 1) return stream->close();
+        service->run();
+        Sync::destroy(service);
+    }
+    void after() { Sync::law(ended == 1 && closed == 1, "the read or the descriptor did not end once"); }
+};
+APIARY_CHECK(closed_stream_goes_before_its_service);
+
 template <class Sync>
 struct close_meets_the_end : stream_scenario<Sync> {
     static constexpr const char* what =

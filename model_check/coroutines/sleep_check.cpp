@@ -101,5 +101,23 @@ struct sleep_meets_the_end : sleeping_scenario<Sync> {
 };
 APIARY_CHECK(sleep_meets_the_end);
 
+// A stop touches nothing after the thread can see it.
+template <class Sync>
+struct stopped_service_goes {
+    static constexpr const char* what =
+        "a timer service is stopped, and the thread that has run it destroys it before the stop returns";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array engine_laws{"lifetime"};
+    using service = typename sleeping_scenario<Sync>::service;
+    service* timers = nullptr;
+    void before() { timers = Sync::template create<service>(); }
+    void thread(unsigned i) {
+        if (i == 1) return timers->stop();
+        timers->run();
+        Sync::destroy(timers);
+    }
+};
+APIARY_CHECK(stopped_service_goes);
+
 }  // namespace
 }  // namespace sleep_check

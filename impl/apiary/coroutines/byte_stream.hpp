@@ -210,12 +210,16 @@ class byte_stream {
                 if (closed_.read()) return;
                 closed_.write(true);
                 watched = phase_.read() == phase::watched;
-                own();  // a coroutine that goes on may destroy the stream
+                own();  // for the message, which may be over, and with it the watch, before this call
             }
-            finish(end_all(awaited::closed, 0));
-            if (watched) return service_.there(end_.timed, end_);
-            close_if_off();
-            release();
+            const of_both ended = end_all(awaited::closed, 0);
+            if (watched) {
+                service_.there(end_.timed, end_);
+            } else {
+                close_if_off();
+                release();
+            }
+            finish(ended);  // last: the service may end, too
         }
         void release() {
             if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) sync::destroy(this);

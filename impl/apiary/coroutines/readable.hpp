@@ -94,18 +94,19 @@ private:
 
     static bool start_it(job<sync>& self, job_end how, any_worker*) {
         auto& w = static_cast<step&>(self).of;
-        if (how != job_end::run)
-            w.off(awaited::cancelled);
-        else if (!w.watch())
-            w.off(awaited::closed);
+        const watch_result answer = how == job_end::run ? w.watch() : watch_result::worker_ends;
+        if (answer != watch_result::watched)
+            w.off(answer == watch_result::worker_ends ? awaited::cancelled : awaited::closed);
         return true;
     }
-    bool watch() noexcept {
+    watch_result watch() noexcept {
         try {
-            watched_.write(service_.watch(source_, what_) == watch_result::watched);
+            const watch_result answer = service_.watch(source_, what_);
+            watched_.write(answer == watch_result::watched);
+            return answer;
         } catch (...) {  // the kernel or the process has no memory
+            return watch_result::bad_descriptor;
         }
-        return watched_.read();
     }
 
     static bool stop_it(job<sync>& self, job_end how, any_worker*) {

@@ -110,11 +110,9 @@ public:
     }
 
     void stop() {
-        {
-            const typename Sync::lock held(mutex_);
-            stopped_.write(true);
-        }
-        driver_.wake();  // I2
+        const typename Sync::lock held(mutex_);
+        stopped_.write(true);
+        driver_.wake();  // I2; with the mutex held, since whoever sees the stop may destroy this object
     }
 
 private:

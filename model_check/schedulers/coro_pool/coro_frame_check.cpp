@@ -309,6 +309,39 @@ struct co_scope_of_two_that_throw : frames<Sync, 2, 2> {
 };
 APIARY_CHECK(co_scope_of_two_that_throw);
 
+// Over a checker eight branches are too many for the count of a group, as 2^30 are where it ships.
+template <class Sync>
+struct co_scope_outlives_its_count : frames<Sync, 2, 9> {
+    static constexpr const char* what =
+        "a scope forks more branches than a group can count, and the earlier ones have ended: its parent goes on once, "
+        "behind all of them";
+    static constexpr std::array must_reach{"co_context.took_an_offer", "co_scope.forgot"};
+    using base = frames<Sync, 2, 9>;
+    typename base::template task<> runs(std::size_t id) {
+        (void)co_await this->branch(id);
+    }
+    typename base::template task<> parent() {
+        co_scope<Sync> branches(co_await this_frame());
+        for (std::size_t id = 0; id != 8; ++id) {
+            branches.fork(runs(id));
+            if (id % 2 == 1) co_await brought_back_elsewhere<Sync>();  // they run meanwhile
+        }
+        branches.fork(runs(8));
+        co_await branches.join();
+        this->goes_on();
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            this->run(parent());
+            for (int n = 0; n != 4; ++n) this->pool.run_brought_back(0);
+        } else {
+            this->pool.enter_thread(1);
+            (void)this->pool.steal(1, 0);
+        }
+    }
+};
+APIARY_CHECK(co_scope_outlives_its_count);
+
 // when_any: a place for each contender, in the order in which they are started, and one for whatever is brought back.
 template <class Sync>
 struct contenders {

@@ -66,7 +66,7 @@ public:
     [[gnu::always_inline]] co_task(co_task&& other) noexcept : begins_(std::exchange(other.begins_, nullptr)) {}
     co_task& operator=(co_task&& other) noexcept {
         if (this != &other) {
-            if (begins_ != nullptr) drop();
+            const co_task before(std::move(*this));  // its end may end this object, which an argument of it owns
             begins_ = std::exchange(other.begins_, nullptr);
         }
         return *this;
@@ -103,7 +103,7 @@ private:
     [[noreturn, gnu::noinline, gnu::cold]] static void throw_begun() {
         throw std::logic_error("co_task: awaited or forked a task that was awaited before, or moved from");
     }
-    [[gnu::noinline, gnu::cold]] void drop() { begins_->drop_unbegun(); }
+    [[gnu::noinline, gnu::cold]] void drop() { std::exchange(begins_, nullptr)->drop_unbegun(); }
 
     promise_type* begins_ = nullptr;
 };

@@ -33,8 +33,9 @@
 //       children end before their parent goes on there.
 //
 // Synchronisation
-//   S1  The end of a chain: fetch_sub (release) -> the last one: the same word (acquire). The parent sees the results
-//       of all branches. Inside a chain the order is that of one thread, or of the hand-over of a suspended branch.
+//   S1  The end of a chain: fetch_sub (release) -> the last one, or a scope that forgets the chain: the same word
+//       (acquire). The parent sees the results of all branches. Inside a chain the order is that of one thread, or of
+//       the hand-over of a suspended branch.
 //
 // Checked by model_check/schedulers/coro_pool. Stressed by stress/schedulers/coro_pool.
 #pragma once
@@ -126,7 +127,8 @@ struct co_root {
 
 template <class Sync>
 struct co_group {
-    static constexpr std::uint32_t all = 1U << 30;  // larger than any number of branches
+    // Larger than any number of branches that live at a time (co_scope::forget_ended).
+    static constexpr std::uint32_t all = Sync::checked ? 8 : 1U << 30;
 
     typename Sync::template cell<co_frame<Sync>*> waiter{nullptr};
     typename Sync::template cell<co_host<Sync>*> at;  // the pool where it waits; a chain that has `all` is there, too

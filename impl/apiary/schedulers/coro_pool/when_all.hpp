@@ -37,6 +37,7 @@
 #include <memory>
 #include <stdexcept>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -166,6 +167,7 @@ public:
         for (const auto& t : children_)
             if (t.empty()) throw_empty_task();
         outcomes_ = std::make_unique<co_outcome<T, Sync>[]>(children_.size());
+        if constexpr (!std::is_void_v<T>) results_.reserve(children_.size());
         co_frame<Sync>& parent = h.promise();
         co_context<Sync>& here = *co_context<Sync>::here();
         group_.waiter.write(&parent);
@@ -186,15 +188,16 @@ public:
         if constexpr (std::is_void_v<T>) {
             for (std::size_t i = 0; i != children_.size(); ++i) outcomes_[i].take();
         } else {
-            std::vector<T> all;
-            all.reserve(children_.size());
-            for (std::size_t i = 0; i != children_.size(); ++i) all.push_back(outcomes_[i].take());
-            return all;
+            for (std::size_t i = 0; i != children_.size(); ++i) results_.push_back(outcomes_[i].take());
+            return std::move(results_);
         }
     }
 
 private:
+    struct nothing {};
+
     co_group<Sync> group_;
+    [[no_unique_address]] std::conditional_t<std::is_void_v<T>, nothing, std::vector<T>> results_;
     std::unique_ptr<co_outcome<T, Sync>[]> outcomes_;
     std::vector<co_task<T, Sync>> children_;
 };
@@ -264,13 +267,25 @@ private:
         child.branch_of(group_, &root);
         if (here.host() != root.host.read()) [[unlikely]]
             child.is_counted_at(*here.host());
-        ++forked_;
+        if (++forked_ == most_counted) [[unlikely]]
+            forget_ended();
         here.fork(child);
+    }
+    // So that a scope may live, and fork, for ever: from here on as if the branches that have ended had never been.
+    [[gnu::noinline, gnu::cold]] void forget_ended() noexcept {
+        // Acquire (frame.hpp S1): the chain of the parent may have `all` afterwards, and does not look at the word.
+        const std::uint32_t ended = co_group<Sync>::all - group_.pending.load(std::memory_order_acquire);
+        (void)group_.pending.fetch_add(ended, std::memory_order_relaxed);
+        forked_ -= ended;
+        Sync::reach("co_scope.forgot");
+        if (forked_ == most_counted) Sync::fail("co_scope: 2^29 branches at once, none of which has ended");
     }
     void joined() {
         group_.pending.store(co_group<Sync>::all, std::memory_order_relaxed);
         group_.rethrow();
     }
+
+    static constexpr std::uint32_t most_counted = co_group<Sync>::all / 2;
 
     co_frame<Sync>* const parent_;
     co_error_group<Sync> group_;

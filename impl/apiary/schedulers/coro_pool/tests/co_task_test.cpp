@@ -204,6 +204,26 @@ TEST(co_task, what_a_dropped_task_holds_goes_in_the_order_of_the_language) {
     EXPECT_EQ(order, "cba");
 }
 
+struct holder {
+    co_task<> work;
+};
+co_task<> keeps(std::shared_ptr<holder>) { co_return; }
+
+// What the frame holds is the last that holds the task.
+TEST(co_task, that_its_own_argument_owns_goes_once) {
+    const auto ring = [] {
+        auto h = std::make_shared<holder>();
+        h->work = keeps(h);
+        return std::weak_ptr(h);
+    };
+    for (const bool by_another : {false, true}) {
+        const std::weak_ptr<holder> h = ring();
+        holder* const its = h.lock().get();
+        its->work = by_another ? keeps(nullptr) : co_task<>();
+        EXPECT_TRUE(h.expired());
+    }
+}
+
 co_task<std::uint64_t> one_after_the_other(std::uint64_t times) {
     std::uint64_t sum = 0;
     for (std::uint64_t i = 0; i != times; ++i) sum += static_cast<std::uint64_t>(co_await seven());

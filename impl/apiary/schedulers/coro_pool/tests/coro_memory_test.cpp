@@ -399,4 +399,36 @@ TEST(coro_memory, each_use_without_memory_for_each_of_its_allocations_throws_and
     }
 }
 
+// The place of the results comes first: a branch that has run has changed the world.
+TEST(coro_memory, branches_of_a_vector_do_not_begin_without_memory_for_their_results) {
+    int ran = 0;
+    const auto counts = [](int& n) -> co_task<int> {
+        ++n;
+        co_return n;
+    };
+    int failed = 0;
+    coro_pool pool({.workers = 1});
+    pool.start();
+    for (int n = 0; ran == 0; ++n) {
+        ASSERT_LT(n, 64) << "it never succeeds";
+        const auto all_of_three = [&]() -> co_task<bool> {
+            std::vector<co_task<int>> tasks;
+            for (int i = 0; i != 3; ++i) tasks.push_back(counts(ran));
+            left = n;
+            try {
+                const auto all = co_await when_all(std::move(tasks));
+                left = -1;
+                co_return all.size() == 3;
+            } catch (const std::bad_alloc&) {
+            }
+            left = -1;
+            co_return false;
+        };
+        const bool whole = sync_wait(pool, all_of_three());
+        EXPECT_EQ(ran, whole ? 3 : 0) << "allocation " << n;
+        failed += whole ? 0 : 1;
+    }
+    EXPECT_GE(failed, 2) << "outcomes and results";
+}
+
 }  // namespace
