@@ -187,7 +187,7 @@ def suite_rows(name: str, programs: dict[str, Path], seconds: float, mended: boo
         if not mended:
             return rows_of(name, hunted([str(program)], seconds * max(1, cases) / jobs, jobs))
         words = [str(program), "--gtest_filter=" + only.replace(r"\d", "*").replace(r"\.", ".")]
-        return rows_of(name, hunted(words, seconds * 6 / jobs, jobs), mended=True)  # of six reclaimers
+        return rows_of(name, hunted(words, seconds * 7 / jobs, jobs), mended=True)  # of seven reclaimers
     listed = subprocess.run([program, "--run"], text=True, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL).stdout
     for case in re.findall(r"^ {4,}(\w[\w<>]*)$", listed, re.M):
         if not re.fullmatch(only, case):
