@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -492,4 +493,84 @@ APIARY_SCENARIO(twentieth_look_is_the_first_that_sees_it, "third_look_is_the_fir
                 if (word.load() != 0) return apiary::check(n != 19, "the twentieth look");
         },
         [&] { word.store(1); });
+}
+
+// ---- what the loop carries is an argument, and nowhere else ----------------------------------------------------------------
+// Two visits of such an operation look alike but for it: they are no waiting loop.
+
+namespace {
+
+// Follows two links by loads alone. Another thread cuts the way at its beginning.
+struct chain {
+    std::atomic<int> next[2] = {1, -2};
+
+    int follow() {
+        int i = 0;
+        do i = next[i].load(std::memory_order_acquire);
+        while (i >= 0);
+        return i;
+    }
+    void cut() { next[0].store(-1, std::memory_order_release); }
+};
+
+struct link {
+    std::atomic<std::uintptr_t> next{0};
+};
+// A list whose links may have a mark in their lowest bit, and which one thread takes apart.
+void walks_beside_a_cut(bool gives_back) {
+    auto* const last = new link;
+    link first;
+    first.next.store(reinterpret_cast<std::uintptr_t>(last) | 1, std::memory_order_relaxed);
+    two(
+        [&] {
+            const link* at = &first;
+            do at = reinterpret_cast<const link*>(at->next.load(std::memory_order_acquire) & ~std::uintptr_t{1});
+            while (at != nullptr);
+        },
+        [&] {
+            first.next.store(0, std::memory_order_release);
+            if (gives_back) delete last;
+        });
+    if (!gives_back) delete last;
+}
+
+// The value that it writes depends on what it has read.
+void exchanges_until_told(std::atomic<int>& x) {
+    int v = 0;
+    do v = x.exchange(v) == 0 ? 2 : 0;
+    while (v != 0);
+}
+
+}  // namespace
+
+APIARY_SCENARIO(chain_ends, "chain_is_followed_before_the_cut") {
+    chain c;
+    two([&] { apiary::check(c.follow() < 0, "its end"); }, [&] { c.cut(); });
+}
+APIARY_FAILING_SCENARIO(chain_is_followed_before_the_cut, "it was cut later") {
+    chain c;
+    two([&] { apiary::check(c.follow() == -1, "it was cut later"); }, [&] { c.cut(); });
+}
+APIARY_SCENARIO(marked_list_is_walked, "marked_list_is_given_back_meanwhile") { walks_beside_a_cut(false); }
+APIARY_FAILING_SCENARIO(marked_list_is_given_back_meanwhile, "freed memory") { walks_beside_a_cut(true); }
+APIARY_SCENARIO(value_is_told_by_what_was_read, "value_is_written_before_the_other") {
+    std::atomic<int> x{0};
+    two([&] { exchanges_until_told(x); }, [&] { x.store(3); });
+    apiary::check(x.load() != 1, "a value of one of the two");
+}
+APIARY_FAILING_SCENARIO(value_is_written_before_the_other, "it had looked before") {
+    std::atomic<int> x{0};
+    two([&] { exchanges_until_told(x); }, [&] { x.store(3); });
+    apiary::check(x.load() != 2, "it had looked before");
+}
+APIARY_FAILING_SCENARIO(mutexes_are_tried_in_turn, "the second was free") {
+    std::mutex all[2];
+    two(
+        [&] {
+            int i = 0;
+            while (!all[i].try_lock()) i = 1 - i;
+            all[i].unlock();
+            apiary::check(i == 0, "the second was free");
+        },
+        [&] { const std::lock_guard held(all[0]); });
 }

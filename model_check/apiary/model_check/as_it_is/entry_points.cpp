@@ -36,7 +36,7 @@ std::uintptr_t number(const volatile void* p) { return reinterpret_cast<std::uin
 // the thread stands still the others go on, and the write that it waits for shows the race.
 void volatile_read(const volatile void* p, std::size_t n, void* pc) {
     if (!in_program) return;
-    const registers where = apiary_registers;
+    const registers where = apiary_registers.with(p);
     const outside_program now;
     the_runtime().touches(number(p), n, access_kind::read, pc);
     the_runtime().may_spin(pc, where, "volatile read");
@@ -85,7 +85,7 @@ std::uint32_t site_of(const char* operation, std::memory_order order, void* pc) 
 template <class T>
 T load(const volatile T* p, int order, void* pc) {
     if (!in_program) return *p;
-    const registers where = apiary_registers;
+    const registers where = apiary_registers.with(p);
     const outside_program now;
     runtime& r = the_runtime();
     const ex::event* const again = r.may_stall(pc, where, "load");
@@ -117,9 +117,9 @@ void store(volatile T* p, T v, int order, void* pc) {
 
 // `may_keep`: it may write back what it reads.
 template <class T, class F>
-T change(volatile T* p, int order, void* pc, const char* name, bool may_keep, F f) {
+T change(volatile T* p, T v, int order, void* pc, const char* name, bool may_keep, F f) {
     if (!in_program) return change_outside(p, f);
-    const registers where = apiary_registers;
+    const registers where = apiary_registers.with(p, v);
     const outside_program now;
     runtime& r = the_runtime();
     const ex::event* const again = may_keep ? r.may_stall(pc, where, name) : nullptr;
@@ -140,17 +140,18 @@ T change(volatile T* p, int order, void* pc, const char* name, bool may_keep, F 
 
 template <class T>
 T exchange(volatile T* p, T v, int order, void* pc) {
-    return change(p, order, pc, "exchange", true, [v](T) { return v; });
+    return change(p, v, order, pc, "exchange", true, [v](T) { return v; });
 }
 
+// `where`: with the arguments that came by value.
 template <class T>
-bool compare_exchange(volatile T* p, T* expected, T desired, int success, int failure, bool weak, void* pc) {
+bool compare_exchange(volatile T* p, T* expected, T desired, int success, int failure, bool weak, void* pc,
+                      const registers& where) {
     if (!in_program) {
         const T wanted = *expected;
         *expected = change_outside(p, [&](T old) { return old == wanted ? desired : old; });
         return *expected == wanted;
     }
-    const registers where = apiary_registers;
     const outside_program now;
     runtime& r = the_runtime();
     const ex::event* const again = r.may_stall(pc, where, "compare_exchange");
@@ -241,33 +242,33 @@ void apiary_object_ends(void* p, unsigned long n) {
     T apiary_atomic##n##_load(const volatile T* p, int m) { return load<T>(p, m, CALLER); }             \
     T apiary_atomic##n##_exchange(volatile T* p, T v, int m) { return exchange<T>(p, v, m, CALLER); }   \
     bool apiary_atomic##n##_compare_exchange_strong(volatile T* p, T* e, T d, int m, int f) {           \
-        return compare_exchange<T>(p, e, d, m, f, false, CALLER);                                       \
+        return compare_exchange<T>(p, e, d, m, f, false, CALLER, apiary_registers.with(p, d));          \
     }                                                                                                   \
     bool apiary_atomic##n##_compare_exchange_weak(volatile T* p, T* e, T d, int m, int f) {             \
-        return compare_exchange<T>(p, e, d, m, f, true, CALLER);                                        \
+        return compare_exchange<T>(p, e, d, m, f, true, CALLER, apiary_registers.with(p, d));           \
     }                                                                                                   \
     T apiary_atomic##n##_compare_exchange_val(volatile T* p, T e, T d, int m, int f) {                  \
-        compare_exchange<T>(p, &e, d, m, f, false, CALLER);                                             \
+        compare_exchange<T>(p, &e, d, m, f, false, CALLER, apiary_registers.with(p, d, e));             \
         return e;                                                                                       \
     }                                                                                                   \
     void __tsan_atomic##n##_store(volatile T* p, T v, int m) { store<T>(p, v, m, CALLER); }             \
     T apiary_atomic##n##_fetch_add(volatile T* p, T v, int m) {                                         \
-        return change(p, m, CALLER, "fetch_add", v == 0, [v](T o) { return static_cast<T>(o + v); });   \
+        return change(p, v, m, CALLER, "fetch_add", v == 0, [v](T o) { return static_cast<T>(o + v); });   \
     }                                                                                                   \
     T apiary_atomic##n##_fetch_sub(volatile T* p, T v, int m) {                                         \
-        return change(p, m, CALLER, "fetch_sub", v == 0, [v](T o) { return static_cast<T>(o - v); });   \
+        return change(p, v, m, CALLER, "fetch_sub", v == 0, [v](T o) { return static_cast<T>(o - v); });   \
     }                                                                                                   \
     T apiary_atomic##n##_fetch_and(volatile T* p, T v, int m) {                                         \
-        return change(p, m, CALLER, "fetch_and", true, [v](T o) { return static_cast<T>(o & v); });     \
+        return change(p, v, m, CALLER, "fetch_and", true, [v](T o) { return static_cast<T>(o & v); });     \
     }                                                                                                   \
     T apiary_atomic##n##_fetch_or(volatile T* p, T v, int m) {                                          \
-        return change(p, m, CALLER, "fetch_or", true, [v](T o) { return static_cast<T>(o | v); });      \
+        return change(p, v, m, CALLER, "fetch_or", true, [v](T o) { return static_cast<T>(o | v); });      \
     }                                                                                                   \
     T apiary_atomic##n##_fetch_xor(volatile T* p, T v, int m) {                                         \
-        return change(p, m, CALLER, "fetch_xor", v == 0, [v](T o) { return static_cast<T>(o ^ v); });   \
+        return change(p, v, m, CALLER, "fetch_xor", v == 0, [v](T o) { return static_cast<T>(o ^ v); });   \
     }                                                                                                   \
     T apiary_atomic##n##_fetch_nand(volatile T* p, T v, int m) {                                        \
-        return change(p, m, CALLER, "fetch_nand", true, [v](T o) { return static_cast<T>(~(o & v)); }); \
+        return change(p, v, m, CALLER, "fetch_nand", true, [v](T o) { return static_cast<T>(~(o & v)); }); \
     }                                                                                                   \
     KEEPS_REGISTERS(atomic##n##_load)                                                                   \
     KEEPS_REGISTERS(atomic##n##_exchange)                                                               \
@@ -288,7 +289,7 @@ ATOMIC(64, std::uint64_t)
 ATOMIC(128, wide)
 // The same where a compiler leaves sixteen bytes to the library of atomics; that one has no weak compare-exchange.
 bool apiary_atomic_compare_exchange_16(volatile wide* p, wide* e, wide d, int m, int f) {
-    return compare_exchange<wide>(p, e, d, m, f, false, CALLER);
+    return compare_exchange<wide>(p, e, d, m, f, false, CALLER, apiary_registers.with(p, d));
 }
 KEEPS_REGISTERS_OF(__atomic_load_16, atomic128_load)
 KEEPS_REGISTERS_OF(__atomic_exchange_16, atomic128_exchange)

@@ -16,6 +16,7 @@
 #include <exception>
 #include <string>
 
+#include <apiary/model_check/as_it_is/calls.hpp>
 #include <apiary/model_check/as_it_is/places.hpp>
 #include <apiary/model_check/as_it_is/runtime.hpp>
 #include <apiary/model_check/as_it_is/tls.hpp>

@@ -54,7 +54,7 @@ extern "C" {
 void apiary_lock_pointer(pointer_locks* locks, const void* p) {
     *locks = {pointer_locks::none, pointer_locks::none};
     if (!in_program) return;
-    const registers where = apiary_registers;
+    const registers where = apiary_registers.with(p);
     const outside_program now;
     the_runtime().may_stall(CALLER, where, "lock");
     locks->first = lock(p, CALLER);
@@ -62,7 +62,7 @@ void apiary_lock_pointer(pointer_locks* locks, const void* p) {
 void apiary_lock_pointers(pointer_locks* locks, const void* p, const void* q) {
     *locks = {pointer_locks::none, pointer_locks::none};
     if (!in_program) return;
-    const registers where = apiary_registers;
+    const registers where = apiary_registers.with(p, q);
     const outside_program now;
     the_runtime().may_stall(CALLER, where, "lock");
     locks->first = lock(p < q ? p : q, CALLER);

@@ -30,9 +30,20 @@
 
 namespace apiary::model::as_it_is {
 
-// The registers that belong to the caller, and its stack, as an entry found them (entry_points.cpp).
+// What a loop may carry from one operation to the next: the registers that belong to the caller, and its stack, as an
+// entry found them (entry_points.cpp); and the arguments, since what the loop carries may be in these alone.
 struct registers {
     std::uint64_t rbx, rbp, r12, r13, r14, r15, rsp;
+    std::uint64_t address, operands[4];
+    // For the entry itself, before anything else. An operand has sixteen bytes at most.
+    template <class... T>
+    [[nodiscard]] registers with(const volatile void* p, const T&... v) const {
+        registers all = *this;
+        all.address = reinterpret_cast<std::uintptr_t>(p);
+        std::size_t at = 0;
+        (std::memcpy(&all.operands[2 * at++], &v, sizeof v), ...);
+        return all;
+    }
     bool operator==(const registers&) const = default;
 };
 extern "C" registers apiary_registers;

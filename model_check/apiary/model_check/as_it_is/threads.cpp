@@ -113,7 +113,7 @@ int condition_wait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* until,
 
 int lock_mutex(pthread_mutex_t* m, void* pc) {
     if (is_librarys(m, pc)) return takes_again_before_main(m) ? 0 : take_or_refuse(m, 8, hold::alone, pc);
-    const registers where = apiary_registers;
+    const registers where = apiary_registers.with(m);
     const outside_program now;
     the_runtime().may_stall(pc, where, "lock");
     ex::object& o = lock_at(m, pc);
@@ -126,7 +126,7 @@ int lock_mutex(pthread_mutex_t* m, void* pc) {
 }
 int try_lock_mutex(pthread_mutex_t* m, void* pc) {
     if (is_librarys(m, pc)) return takes_again_before_main(m) || take_before_main(m, 8, hold::alone, pc) ? 0 : EBUSY;
-    const registers where = apiary_registers;
+    const registers where = apiary_registers.with(m);
     const outside_program now;
     the_runtime().may_stall(pc, where, "try_lock");
     ex::object& o = lock_at(m, pc);
