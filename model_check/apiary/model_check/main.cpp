@@ -7,6 +7,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -150,6 +151,7 @@ int main(int argc, char** argv) {
         if (!page) return nonsense("cannot write '" + c.html_file + "'");
     }
     std::vector<judged> all;
+    std::set<std::string> bounds;  // of what passed
     const bool show_traces = c.show_traces || !c.search.replay.empty();
     std::vector<mutation> mutations;
     if (!c.search.mutate_site.empty()) mutations.push_back({c.search.mutate_site, c.search.mutate_order});
@@ -170,9 +172,14 @@ int main(int argc, char** argv) {
             std::cout << verdict_json(j, c.reach) << std::endl;
         else
             std::cout << verdict_text(j, argv[0], show_traces) << std::flush;
+        if (j.ran.check->as_it_is && j.found.result == outcome::pass && j.found.mode == "exhaustive")
+            bounds.insert(j.found.bound.substr(0, j.found.bound.find("; scenarios: ")) +
+                          "\n  and does not see: " + j.found.blind);
         if (file.is_open()) file << verdict_json(j, c.reach) << std::endl;
         if (page.is_open()) all.push_back(j);
     });
+    if (c.json_file != "-")
+        for (const std::string& bound : bounds) std::cout << "an exhaustive pass holds for " << bound << "\n" << std::flush;
     if (!c.reach.empty() && c.json_file != "-") std::cout << reach.text() << std::flush;
     if (page.is_open()) page << html_page(all, argv[0]) << std::flush;
     // A typo must not look like a kill, nor like a survivor.

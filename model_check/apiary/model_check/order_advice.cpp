@@ -165,6 +165,10 @@ std::string advice_text(const std::vector<order_advice>& all) {
         out.resize(out.find_last_not_of(' ') + 1);
         out += '\n';
     }
+    if (std::ranges::any_of(all, [](const order_advice& a) { return a.word == order_word::free; }))
+        out += "free: no execution of these checks needs it. The explorer has no load buffering (RC11); C++20, and some "
+               "processors, let a\n      relaxed load pass a later store. So keep an acquire before a store, and a "
+               "release after a load, unless that is harmless.\n";
     return out;
 }
 

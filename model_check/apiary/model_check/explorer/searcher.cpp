@@ -18,8 +18,7 @@ using steady = std::chrono::steady_clock;
 
 constexpr const char* blind =
     "load buffering (RC11 forbids sb-rf cycles); more spurious failures, timeouts or reuses than stated; invariants "
-    "are asked "
-    "along one order of each graph; plain members are not watched";
+    "are asked along one order of each graph";
 
 run_limits limits_of(const choice_bounds& b) {
     run_limits l;
