@@ -207,7 +207,13 @@ class basic_routine_self {
             return Waiting::come(w) || (static_cast<limited&>(w).late = w.me.time_is_over());
         }
         void await_suspend(std::coroutine_handle<> h) {
-            this->me.limit(ns);
+            try {
+                this->me.limit(ns);
+            } catch (...) {  // no memory: the wait does not begin, and leaves nothing to a later one
+                this->me.no_limit();
+                this->me.tag_ = 0;
+                throw;
+            }
             Waiting::await_suspend(h);
         }
         auto await_resume() {

@@ -561,6 +561,78 @@ TEST(no_memory_processes, a_routine_that_cannot_keep_a_message_ends_and_the_mess
     });
 }
 
+// Its call has been sent when there is none for the limit. The next wait is for a message, and the answer ends none.
+TEST(no_memory_processes, a_call_of_a_routine_that_has_none_for_its_limit_leaves_nothing_to_the_next_wait) {
+    using apiary::detail::allocations_left, apiary::detail::none_fails;
+    int asked_and_failed = 0;
+    each_in_turn([&](std::int64_t n) {
+        turned t;
+        std::vector<apiary::reply_to> asked;
+        std::vector<int> got;
+        bool caught = false;
+        const pid server = t.spawn(acting([&](events& batch, output&) {
+            while (const event* e = batch.next()) asked.push_back(e->reply());
+        }));
+        t.turns();
+        const pid r = t.spawn(apiary::as_process<heap_events>([&](routine_self& me) -> routine {
+            allocations_left = n;
+            try {
+                (void)co_await me.call_for(3'600'000'000'000, server, 1);
+            } catch (const std::bad_alloc&) {
+                caught = true;
+            }
+            allocations_left = none_fails;
+            for (;;) got.push_back(*(co_await me.receive()).data.get<int>());
+        }));
+        EXPECT_TRUE(t.turn());
+        const bool failed = allocations_left.exchange(none_fails) <= 0 || caught;
+        t.turns();
+        if (!caught) return failed;  // if it failed, then when the step had returned: the process has ended
+        asked_and_failed += asked.empty() ? 0 : 1;
+        for (const int i : {7, 8}) {
+            EXPECT_EQ(t.all.send(r, i), send_answer::accepted);
+            t.turns();
+            EXPECT_EQ(got.size(), i == 7 ? 1U : 2U) << "it waits for a message, and one has come";
+            for (const apiary::reply_to to : asked) EXPECT_EQ(t.all.answer(to, 5), send_answer::accepted);
+            t.turns();
+        }
+        EXPECT_EQ(got, (std::vector{7, 8}));
+        return failed;
+    });
+    EXPECT_GT(asked_and_failed, 0) << "none failed between the call and its limit";
+}
+
+// The timer of the first wait fires when the second has found none for its own.
+TEST(no_memory_processes, a_limit_for_which_a_routine_had_none_ends_no_later_wait) {
+    using apiary::detail::allocations_left, apiary::detail::none_fails;
+    turned t;
+    bool caught = false, in_time = false;
+    const pid r = t.spawn(apiary::as_process<heap_events>([&](routine_self& me) -> routine {
+        (void)co_await me.receive_for(5'000'000);
+        allocations_left = 1;
+        try {
+            (void)co_await me.receive_for(1);
+        } catch (const std::bad_alloc&) {
+            caught = true;
+        }
+        allocations_left = none_fails;
+        (void)co_await me.receive();
+        in_time = (co_await me.receive_for(3'600'000'000'000)).has_value();
+    }));
+    t.turns();
+    EXPECT_EQ(t.all.send(r, 1), send_answer::accepted);
+    t.turns();
+    allocations_left = none_fails;
+    if (!caught) return;  // the machine stood still until the first timer had fired
+    const std::int64_t fired = t.all.now_ns() + 10'000'000;
+    while (t.all.now_ns() < fired) (void)t.turn();
+    for (const int i : {2, 3}) {
+        EXPECT_EQ(t.all.send(r, i), send_answer::accepted) << "its time is over at once";
+        t.turns();
+    }
+    EXPECT_TRUE(in_time);
+}
+
 // Two messages more lie in it than are taken, so it never is empty. What is taken is forgotten.
 TEST(no_memory_processes, a_routine_needs_no_more_memory_however_many_messages_it_has_taken) {
     for (const bool chooses : {false, true}) {
