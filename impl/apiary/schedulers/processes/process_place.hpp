@@ -93,10 +93,13 @@ public:
         all_.each(visit);
     }
     const link* find(pid whom) const { return all_.find({whom}); }
-    // Makes a link and returns its name. Precondition: there is no link to that process.
+    // Makes a link, or makes one that is there anew, and returns its name.
     std::uint32_t make(pid whom) {
         if (++last_name_ == 0) ++last_name_;
-        all_.add({whom, last_name_, 0});
+        if (const link* const l = find(whom))
+            l->mine = last_name_;
+        else
+            all_.add({whom, last_name_, 0});
         return last_name_;
     }
     // The other process has made a link.

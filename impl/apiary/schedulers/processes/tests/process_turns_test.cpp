@@ -5,6 +5,7 @@
 #include <apiary/schedulers/processes/routine.hpp>
 #include <apiary/schedulers/processes/supervisor.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -575,6 +576,66 @@ TEST(process_turns, an_end_that_is_on_its_way_to_one_that_unlinks_ends_it_not) {
     t.turns(1);
     EXPECT_FALSE(t.all.lives(one));
     EXPECT_TRUE(t.all.lives(other));
+}
+
+// The first links again while the second's unlink is on its way to it. Either may have made the first link.
+TEST(process_turns, a_link_that_is_made_again_stays_at_both_ends_though_an_unlink_was_on_its_way) {
+    enum orders { links, unlinks, waits_and_links, fails };
+    for (const int by : {0, 1}) {
+        turned t(2);
+        std::array<pid, 2> of;
+        for (const unsigned i : {0U, 1U})
+            of[i] =
+                t.spawn(on_events([&, i](event& e, step_output& out) {
+                            const orders what = *e.data.get<orders>();
+                            const pid other = of[1 - i];
+                            if (what == fails) throw 1;
+                            if (what == unlinks) return (void)out.unlink(other);
+                            if (what == waits_and_links) {
+                                EXPECT_EQ(t.on(1, [&] { return t.all.send(other, unlinks); }), send_answer::accepted);
+                                t.turns(1);
+                            }
+                            EXPECT_EQ(out.link(other), send_answer::accepted);
+                        }),
+                        i);
+        const auto order = [&](unsigned i, orders what) {
+            EXPECT_EQ(t.on(i, [&] { return t.all.send(of[i], what); }), send_answer::accepted);
+            for (const unsigned w : {i, 1 - i}) t.turns(w);
+        };
+        for (const unsigned w : {0U, 1U}) t.turns(w);
+        order(static_cast<unsigned>(by), links);
+        order(0, waits_and_links);
+        order(1, fails);
+        EXPECT_FALSE(t.all.lives(of[0])) << "it was told that it is linked, and lives on";
+    }
+}
+// `unlinks`: it has taken the link back before, and the other does not know that either.
+TEST(process_turns, a_link_that_is_made_again_to_one_that_has_ended_is_refused_and_the_one_that_was_there_holds) {
+    for (const bool unlinks : {false, true}) {
+        turned t(2);
+        send_answer said = send_answer::accepted;
+        pid one, other;
+        one = t.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+            if (batch.next() == nullptr) return;
+            if (unlinks) (void)out.unlink(other);
+            throw 1;
+        }));
+        t.turns(0);
+        other = t.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+                            if (batch.next() == nullptr) return (void)out.link(one);
+                            EXPECT_EQ(t.on(0, [&] { return t.all.send(one, 0); }), send_answer::accepted);
+                            t.turns(0);
+                            EXPECT_FALSE(t.all.lives(one));
+                            said = out.link(one);
+                        }),
+                        1);
+        t.turns(1);
+        t.turns(0);
+        EXPECT_EQ(t.all.send(other, 0), send_answer::accepted);
+        t.turns(1);
+        EXPECT_EQ(said, send_answer::completing);
+        EXPECT_EQ(t.all.lives(other), unlinks);
+    }
 }
 
 // A child is in a step, of worker 0, while the other refuses until its supervisor, on worker 1, gives up and kills
