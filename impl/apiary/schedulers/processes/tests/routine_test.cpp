@@ -665,5 +665,34 @@ TEST(offload, a_job_that_was_accepted_and_is_dropped_unrun_ends_its_call) {
     EXPECT_EQ(all.counters().late_completions, 0U);
 }
 
+// It may send as it goes. It is run, or dropped unrun.
+TEST(offload, the_end_waits_until_what_the_function_holds_is_gone) {
+    for (const bool runs : {true, false}) {
+        std::function<void()> accepted;
+        turned t(1, {.handlers = {{crunch, offload_to([&](auto job) {
+                                       accepted = std::move(job);
+                                       return true;
+                                   })}}});
+        bool gone = false;
+        const pid asks = t.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+            std::shared_ptr<void> held(nullptr, [&](void*) {
+                gone = true;
+                EXPECT_FALSE(t.all.over()) << "the scheduler may be gone by now";
+            });
+            out.call(crunch, 7, payload(offloaded([held = std::move(held)] { return payload(1); })));
+            out.finish();
+        }));
+        t.turns();
+        EXPECT_FALSE(t.all.lives(asks));
+        t.all.request_stop();
+        t.turns();
+        EXPECT_FALSE(t.all.over() || gone);
+        if (runs) accepted();
+        accepted = nullptr;
+        EXPECT_TRUE(gone);
+        EXPECT_TRUE(t.all.over());
+    }
+}
+
 }  // namespace
 }  // namespace routine_test
