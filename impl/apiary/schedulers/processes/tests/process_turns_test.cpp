@@ -638,6 +638,39 @@ TEST(process_turns, a_link_that_is_made_again_to_one_that_has_ended_is_refused_a
     }
 }
 
+// While their supervisor, on worker 1, makes the third, the first fails and then the second finishes. The supervisor
+// hears of both at a time. The second has not ended by the stop of all.
+TEST(process_turns, a_child_that_had_finished_before_a_stop_of_all_is_not_started_again) {
+    turned t(2, {.wakes_into_pool = true});
+    std::array<pid, 3> of;
+    std::array<int, 3> starts{};
+    std::vector<supervisor::child> children;
+    for (const unsigned i : {0U, 1U, 2U})
+        children.push_back({[&, i] {
+            if (++starts[i] == 1 && i == 2) {
+                t.turns(0);
+                for (const pid ends : {of[0], of[1]}) {
+                    EXPECT_EQ(t.all.send(ends, 0), send_answer::accepted);
+                    t.turns(0);
+                    EXPECT_FALSE(t.all.lives(ends));
+                }
+            }
+            return std::make_unique<acting>([&, i](event_batch& batch, step_output& out) {
+                of[i] = out.self();
+                while (const event* e = batch.next()) {
+                    if (e->type != event_type::cancel && i == 0) throw 1;
+                    out.finish();
+                }
+            });
+        }});
+    (void)t.spawn(std::make_unique<supervisor>(std::move(children),
+                                               supervisor::options{.strategy = restart_strategy::one_for_all}),
+                  1);
+    t.turns(1);
+    EXPECT_EQ(starts, (std::array{2, 1, 2}));
+    EXPECT_EQ(t.all.counters().living, 3U);
+}
+
 // A child is in a step, of worker 0, while the other refuses until its supervisor, on worker 1, gives up and kills
 // the first.
 TEST(process_turns, a_supervisor_that_gives_up_starts_none_again_and_says_so_also_when_it_is_cancelled) {
