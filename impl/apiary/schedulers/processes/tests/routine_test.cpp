@@ -541,7 +541,56 @@ TEST(routine, one_with_a_bound_lets_its_senders_wait_while_it_blocks) {
     EXPECT_EQ(all.counters().dead_letters, 0U);
 }
 
+TEST(routine, what_its_choice_of_a_message_throws_leaves_the_wait_also_if_the_message_comes_during_it) {
+    for (const bool limited : {false, true})
+        for (const bool before : {false, true}) {
+            turned t;
+            int caught = 0, got = 0;
+            const pid r = t.spawn(as_process([&](routine_self& me) -> routine {
+                const auto throws = [](event&) -> bool { throw 1; };
+                try {
+                    if (limited)
+                        (void)co_await me.receive_for(3'600'000'000'000, throws);
+                    else
+                        (void)co_await me.receive(throws);
+                } catch (int) {
+                    ++caught;
+                }
+                got = *(co_await me.receive()).data.get<int>();
+                (void)co_await me.receive();
+            }));
+            if (!before) t.turns();
+            EXPECT_EQ(t.all.send(r, 7), send_answer::accepted);
+            t.turns();
+            EXPECT_EQ(caught, 1);
+            EXPECT_EQ(got, 7) << "the message is still there";
+            EXPECT_TRUE(t.all.lives(r));
+            EXPECT_EQ(t.all.counters().exceptions, 0U);
+        }
+}
+
+// An explicit instantiation may name a private member.
+template <auto Member>
+struct member_of_a_routine {
+    friend std::uint32_t& last_tag(routine_self& r) { return r.*Member; }
+};
+std::uint32_t& last_tag(routine_self& r);
+template struct member_of_a_routine<&routine_self::next_tag_>;
+
 constexpr std::uint32_t crunch = 1;
+
+TEST(routine, goes_on_when_it_has_used_all_its_tags) {
+    turned t(1,
+             {.handlers = {{crunch, [](auto& all, process_command&& c) { (void)all.complete_yield(c.from, c.tag); }}}});
+    int calls = 0;
+    (void)t.spawn(as_process([&](routine_self& me) -> routine {
+        last_tag(me) = UINT32_MAX - 1;
+        for (; calls != 3; ++calls) (void)co_await me.command(crunch);
+    }));
+    t.turns();
+    EXPECT_EQ(calls, 3);
+    EXPECT_EQ(t.all.counters().living, 0U);
+}
 
 TEST(offload, runs_elsewhere_and_completes_the_call) {
     std::vector<std::thread> elsewhere;
