@@ -68,7 +68,7 @@ using routine_self = apiary::basic_routine_self<heap_events>;
 
 struct ledger {
     std::atomic<int> sent = 0, taken = 0, dead = 0;  // messages: accepted, given to a step, dead letters
-    std::atomic<int> spawned = 0, closed = 0;
+    std::atomic<int> ready = 0, closed = 0;          // inits that said so
     std::atomic<int> watched = 0, watches_told = 0, watchers_gone = 0;
     std::atomic<int> called = 0, calls_over = 0, callers_gone = 0;
 
@@ -78,7 +78,7 @@ struct ledger {
             if (a != b) wrong += std::string(what) + ": " + std::to_string(a) + " and " + std::to_string(b) + "\n";
         };
         equal("sent; taken or dead", sent, taken + dead);
-        equal("spawned, closed", spawned, closed);
+        equal("ready, closed", ready, closed);
         equal("watched; told or gone", watched, watches_told + watchers_gone);
         equal("called; over or gone", called, calls_over + callers_gone);
         return wrong;
@@ -89,7 +89,10 @@ void count(std::atomic<int>& n, send_answer a) { n += a == send_answer::accepted
 
 struct counted : process {
     explicit counted(ledger& l) : books(l) {}
-    init_answer init(context&, std::string_view, payload) override { return init_answer::ready; }
+    init_answer init(context&, std::string_view, payload) override {
+        ++books.ready;
+        return init_answer::ready;
+    }
     void close() noexcept override {
         ++books.closed;
         books.watchers_gone += watches;
@@ -102,9 +105,9 @@ struct counted : process {
 // Answers requests; ends when it is told to. `most`: its bound.
 struct echo : counted {
     explicit echo(ledger& l, std::uint32_t m = 0) : counted(l), most(m) {}
-    init_answer init(context& c, std::string_view, payload) override {
+    init_answer init(context& c, std::string_view method, payload input) override {
         c.mailbox = {.most = most, .then = apiary::when_full::suspend_sender};
-        return init_answer::ready;
+        return counted::init(c, method, std::move(input));
     }
     void step(events& batch, output& out) override {
         while (event* e = batch.next()) {
@@ -196,7 +199,7 @@ struct busy : counted {
         (void)attempt([&] {
             const auto made = out.spawn_watched(std::make_unique<echo>(books));
             if (!made) return;
-            ++books.spawned, ++watches, ++books.watched;
+            ++watches, ++books.watched;
             (void)out.scheduler().cancel(made.id);
         });
     }
@@ -241,7 +244,7 @@ struct run_of_processes {
             pid made;
             (void)attempt([&] {
                 const auto answer = all.spawn(make());
-                if (answer) ++books.spawned, made = answer.id;
+                if (answer) made = answer.id;
             });
             return made;
         };
@@ -252,14 +255,12 @@ struct run_of_processes {
         const pid in_a_coroutine = spawn([&] {
             return apiary::as_process<heap_events>([&, other](routine_self& me) { return waits_with_limits(me, books, other); });
         });
-        if (in_a_coroutine) --books.spawned;  // it is no `counted`
         for (const int i : {1, 2}) (void)attempt([&] { count(books.sent, all.send(in_a_coroutine, i)); });
-        if (spawn([&] {
-                using children = std::vector<apiary::basic_supervisor<heap_events>::child>;
-                return std::make_unique<apiary::basic_supervisor<heap_events>>(
-                    children{{[] { return std::make_unique<supervised>(); }}, {[] { return std::make_unique<supervised>(); }}});
-            }))
-            --books.spawned;  // nor is this
+        (void)spawn([&] {
+            using children = std::vector<apiary::basic_supervisor<heap_events>::child>;
+            return std::make_unique<apiary::basic_supervisor<heap_events>>(children{
+                {[] { return std::make_unique<supervised>(); }}, {[] { return std::make_unique<supervised>(); }}});
+        });
         const pid does_all = spawn([&] { return std::make_unique<busy>(books, other, bounded); });
         (void)attempt([&] { (void)all.look(other); });
         while (all.lives(does_all)) std::this_thread::yield();
@@ -365,6 +366,26 @@ TEST(no_memory_processes, a_spawn_says_that_it_has_failed_and_is_counted_nowhere
         EXPECT_EQ(t.all.counters().living, failed ? 0U : 1U);
         return failed;
     });
+}
+
+TEST(no_memory_processes, one_whose_init_was_ready_is_closed_though_there_was_none_for_its_bound) {
+    int failed_for_the_bound = 0;
+    each_in_turn([&](std::int64_t n) {
+        ledger l;
+        {
+            turned t;
+            auto body = std::make_unique<echo>(l, 1U);
+            apiary::spawn_answer said;
+            const bool failed = without_the_nth(n, [&] { said = t.all.spawn(std::move(body)); });
+            EXPECT_EQ(said.error, failed ? apiary::spawn_error::failed : apiary::spawn_error::none);
+            if (!failed) return false;
+            failed_for_the_bound += l.ready;
+            EXPECT_EQ(l.closed, l.ready);
+        }
+        EXPECT_EQ(l.closed, l.ready) << "once";
+        return true;
+    });
+    EXPECT_EQ(failed_for_the_bound, 1);
 }
 
 // A receiver gets a watch, a request, a message and another request, and one of the four allocations by which it notes
