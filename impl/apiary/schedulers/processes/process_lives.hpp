@@ -247,7 +247,7 @@ private:
                                 event_list<Sync>&& unsorted = {}) noexcept {
         const pid id = p.id();
         const auto end_for = [&](node* n, event_type what) -> node* {
-            n->what = event{what, yield_error::none, held_sender::none, 0, id.value, payload(how)};
+            n->what = event{what, yield_error::none, held_sender::none, 0, 0, id.value, payload(how)};
             return n;
         };
         event_list<Sync> left, looks;

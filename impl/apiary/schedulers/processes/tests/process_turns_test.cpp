@@ -435,6 +435,84 @@ TEST(process_turns, an_old_message_that_is_taken_ends_no_newer_wait) {
     EXPECT_EQ(t.all.counters().full_circles, 1U);
 }
 
+// Cancelled while it waits for room, it waits for room in the same mailbox again; `twice`: and again, since its step
+// has left the cancel in its batch. Then the messages of the waits before the last are taken.
+TEST(process_turns, the_room_of_a_wait_that_a_cancel_has_ended_ends_no_later_one_for_the_same_mailbox) {
+    for (const bool twice : {false, true}) {
+        turned t(2, with_nothing());
+        int steps = 0, taken = 0;
+        const pid receiver = t.spawn(std::make_unique<bounded>(
+            narrow, [&, tag = std::uint64_t{0}](event_batch& batch, step_output& out) mutable {
+                while (const event* e = batch.next()) taken += e->is_mail() ? 1 : 0;
+                out.call(nothing, ++tag);
+                out.block();
+            }));
+        t.turns(0);
+        const pid sender = t.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+                                       ++steps;
+                                       const event* const e = batch.next();
+                                       if (e != nullptr && e->type == event_type::cancel) {
+                                           t.on(0, [&] { return t.all.complete_yield(receiver, 1); });
+                                           t.turns(0);
+                                       }
+                                       for (int i = 0; i != 2; ++i) (void)out.send(receiver, i);
+                                   }),
+                                   1);
+        t.turns(1);
+        if (twice) {
+            EXPECT_EQ(t.all.send(sender, 0), send_answer::accepted);
+        }
+        EXPECT_EQ(t.all.cancel(sender), send_answer::accepted);
+        t.turns(1);
+        EXPECT_EQ(steps, twice ? 3 : 2);
+        EXPECT_EQ(taken, twice ? 3 : 2) << "what it had sent before its last step";
+        EXPECT_EQ(t.state(sender), process_state::blocked) << "its last message lies with the receiver";
+        EXPECT_EQ(t.all.send(sender, 0), send_answer::accepted);
+        t.turns(1);
+        EXPECT_EQ(steps, twice ? 3 : 2);
+        t.on(0, [&] { return t.all.complete_yield(receiver, 2); });
+        t.turns(0);
+        t.turns(1);
+        EXPECT_EQ(steps, twice ? 4 : 3) << "there is room";
+    }
+}
+
+// The same, of one with a bound: its first message is taken when it waits for the second time. If the receiver waits
+// for it then, it closes a circle.
+TEST(process_turns, an_old_message_that_is_taken_ends_no_newer_wait_for_the_same_mailbox) {
+    turned t(2, with_nothing());
+    pid waits;
+    std::vector<send_answer> said;
+    const pid receiver =
+        t.spawn(std::make_unique<bounded>(narrow, [&, begun = false](event_batch& batch, step_output& out) mutable {
+            ignore(batch);
+            if (std::exchange(begun, true)) {
+                for (int i = 0; said.size() != 2; ++i) said.push_back(out.send(waits, i));
+                return;
+            }
+            out.call(nothing, 1);
+            out.block();
+        }));
+    t.turns(0);
+    waits = t.spawn(std::make_unique<bounded>(narrow,
+                                              [&](event_batch& batch, step_output& out) {
+                                                  ignore(batch);
+                                                  for (int i = 0; said.empty() && i != 2; ++i)
+                                                      (void)out.send(receiver, i);
+                                              }),
+                    1);
+    t.turns(1);
+    const auto cancelled = [&] {
+        EXPECT_EQ(t.all.cancel(waits), send_answer::accepted);
+        t.turns(1);
+    };
+    (void)t.all.complete_yield(receiver, 5, at_the_look(cancelled));
+    EXPECT_EQ(t.all.complete_yield(receiver, 1), send_answer::accepted);
+    t.turns(0);
+    EXPECT_EQ(said, (std::vector{send_answer::accepted, send_answer::full}));
+    EXPECT_EQ(t.all.counters().full_circles, 1U);
+}
+
 // b would close a circle and is refused: it does not wait, and what waits for it later closes none.
 TEST(process_turns, one_that_was_refused_as_a_circle_does_not_wait) {
     turned t(2);
