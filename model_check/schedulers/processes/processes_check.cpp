@@ -354,28 +354,44 @@ struct end_is_told_behind_the_close : processes_scenario<Sync, 2, 0> {
 };
 APIARY_CHECK(end_is_told_behind_the_close);
 
-// One links and takes it back while the other links to it, perhaps before it has seen any of that.
+// Two that link and unlink, each on a worker of its own: at their first step, and at a message 1. Message 2 asks both in the end,
+// neither of which has taken what the other one says there, and ends them.
 template <class Sync>
-struct links_that_cross : processes_scenario<Sync, 2, 0> {
-    static constexpr const char* what =
-        "a process links to another and unlinks while that one links to it: both have the link in the end, or neither";
-    static constexpr std::array must_reach{"processes.linked", "processes.unlinked"};
+struct two_that_link : processes_scenario<Sync, 2, 0> {
+    using worker = typename processes_scenario<Sync, 2, 0>::core_type::worker_type;
+    using output = typename processes_scenario<Sync, 2, 0>::output;
+    using body = typename processes_scenario<Sync, 2, 0>::body;
     pid first, second;
-    void before() {
-        this->make();
-        first = this->spawn(
-            0,
-            [this](event&, auto& out) {
-                Sync::law(out.link(second) == send_answer::accepted, "a living process was not found");
-                Sync::law(out.unlink(second) == send_answer::accepted, "a link was not found");
-            },
-            [this](event&, auto& out) {
-                Sync::law(out.link(second) != send_answer::accepted, "a process is linked to one that has ended");
+    bool first_has = false, second_has = false;
+
+    static void link(output& out, pid to) {
+        Sync::law(out.link(to) == send_answer::accepted, "a living process was not found");
+    }
+    static void unlink(output& out, pid to) {
+        Sync::law(out.unlink(to) == send_answer::accepted, "a link was not found");
+    }
+    void send(unsigned to, int what) {
+        Sync::set_current(this->core->crew().table()[to]);  // to its own worker
+        Sync::law(this->core->send(to == 0 ? first : second, what) == send_answer::accepted, "one ended by itself");
+        Sync::set_current(static_cast<worker*>(nullptr));
+    }
+    void make(body first_begins, body second_begins, body of_first = {}, body of_second = {}) {
+        processes_scenario<Sync, 2, 0>::make();
+        const auto asked_in_the_end = [](body then, auto is_asked) {
+            return [then, is_asked](event& e, output& out) {
+                if (*e.data.template get<int>() == 1) return then(e, out);
+                is_asked(out);
                 out.finish();
-            });
-        second = this->spawn(1, [this](event&, auto& out) {
-            Sync::law(out.link(first) == send_answer::accepted, "a living process was not found");
-        });
+            };
+        };
+        first = this->spawn(0, first_begins, asked_in_the_end(of_first, [this](output& out) {
+                                send(1, 2);
+                                Sync::law(this->turn_on(1), "there was nothing to run");
+                                first_has = out.unlink(second) != send_answer::no_such_process;
+                            }));
+        second = this->spawn(1, second_begins, asked_in_the_end(of_second, [this](output& out) {
+                                 second_has = out.unlink(first) != send_answer::no_such_process;
+                             }));
         this->core->close_the_door();
     }
     void thread(unsigned i) { (void)this->turn_on(i); }
@@ -384,15 +400,61 @@ struct links_that_cross : processes_scenario<Sync, 2, 0> {
     }
     void after() {
         turns();
-        Sync::law(this->core->kill(second) == send_answer::accepted, "a living process could not be killed");
+        send(0, 2);
         turns();
-        Sync::reach(this->core->over() ? "processes.linked" : "processes.unlinked");
-        (void)this->core->send(first, 1);
-        turns();
+        Sync::law(first_has == second_has, "one of two has a link, and the other has not");
+        Sync::reach(first_has ? "processes.linked" : "processes.unlinked");
         this->end();
     }
 };
+
+// One links and takes it back while the other links to it, perhaps before it has seen any of that.
+template <class Sync>
+struct links_that_cross : two_that_link<Sync> {
+    static constexpr const char* what =
+        "a process links to another and unlinks while that one links to it: both have the link in the end, or neither";
+    static constexpr std::array must_reach{"processes.linked", "processes.unlinked"};
+    void before() {
+        this->make(
+            [this](event&, auto& out) {
+                this->link(out, this->second);
+                this->unlink(out, this->second);
+            },
+            [this](event&, auto& out) { this->link(out, this->first); });
+    }
+};
 APIARY_CHECK(links_that_cross);
+
+// Both have linked before. What the first takes back it has seen before it begins to.
+template <class Sync>
+struct link_against_unlink : two_that_link<Sync> {
+    static constexpr const char* what =
+        "of two that are linked one unlinks while the other links: both have the link in the end, or neither; both, if "
+        "the unlink had begun";
+    static constexpr std::array must_reach{"processes.linked", "processes.unlinked", "processes.had_begun"};
+    std::atomic<bool> begun = false;
+    bool had_begun = false;
+    void before() {
+        this->make([this](event&, auto& out) { this->link(out, this->second); },
+                   [this](event&, auto& out) { this->link(out, this->first); },
+                   [this](event&, auto& out) {
+                       begun = true;
+                       this->unlink(out, this->second);
+                   },
+                   [this](event&, auto& out) {
+                       had_begun = begun;
+                       this->link(out, this->first);
+                   });
+        this->turns();
+        for (const unsigned i : {0U, 1U}) this->send(i, 1);
+    }
+    void after() {
+        two_that_link<Sync>::after();
+        Sync::law(this->first_has || !had_begun, "a link was accepted and is lost");
+        if (had_begun) Sync::reach("processes.had_begun");
+    }
+};
+APIARY_CHECK(link_against_unlink);
 
 // A child that is watched from its spawn, and ends at once, perhaps on the other worker before the spawn has returned.
 template <class Sync>

@@ -59,6 +59,7 @@ struct event {
     event_type type = event_type::cancel;
     yield_error error = yield_error::none;
     held_sender held = held_sender::none;
+    std::uint8_t wait = 0;   // for a held process, and for `room`: which of its waits
     std::uint32_t call = 0;  // for a request: its tag; for a link: its name
     std::uint64_t tag = 0;
     payload data;
@@ -74,7 +75,7 @@ template <class Sync>
 struct alignas(16) event_node {
     template <class T>
     event_node(event_type type, std::uint64_t tag, yield_error error, T&& data, std::uint32_t call)
-        : what{type, error, held_sender::none, call, tag, payload(std::forward<T>(data))} {}
+        : what{type, error, held_sender::none, 0, call, tag, payload(std::forward<T>(data))} {}
 
     typename Sync::template cell<event_node*> next;
     event what;

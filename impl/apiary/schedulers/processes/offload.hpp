@@ -29,7 +29,8 @@
 // Lifetime. The other scheduler goes last, as above: the end of processes waits until each posted call has run there,
 // or has been destroyed unrun. Until then a stop says that it is not over, and its report names these calls
 // (process_stop_report::offloaded). If the other scheduler accepts a post and never runs it, the end waits for ever.
-// A call that has run touches processes no more, even if a copy of it is kept.
+// A call that has run touches processes no more, even if a copy of it is kept: what its function holds is destroyed
+// before the call ends.
 // Threads.  The function that posts: any worker of processes. The offloaded function: the other scheduler's.
 // Tested by routine_test.cpp.
 #pragma once
@@ -79,12 +80,16 @@ public:
 
 private:
     void tell() noexcept {
+        // What the function holds may use the scheduler as it goes, and the scheduler waits for no longer than this.
+        {
+            const offloaded gone = std::move(what_);
+        }
         (void)core_.complete(this->from, told_);
         core_.let_go(*this);
     }
 
     process_core<Sync>& core_;
-    const offloaded what_;
+    offloaded what_;
     event_node<Sync>* const told_;  // made at the call: later a lack of memory could be told to nobody
     bool ran_ = false;
 };

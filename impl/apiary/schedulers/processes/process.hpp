@@ -72,7 +72,8 @@ public:
     // The first call comes after init, with the events that have come by then, if any. Each later call comes when there
     // is an event of the kind for which the last step said that the process waits.
     virtual void step(events& batch, output& out) = 0;
-    // Called once at the end, however the process ends, before the destructor; but not if init has refused.
+    // Called once at the end, however the process ends, before the destructor; but not if init has refused. If init has
+    // said `ready` and there is no memory for the bound that it set, the spawning thread calls it.
     virtual void close() noexcept {}
 };
 

@@ -151,12 +151,13 @@ protected:
         p->body = std::move(body);
         p->word.open(p->generation);
         told.id = p->id();
+        init_answer said = init_answer::failed;
         try {
             // Until the process is queued, its place belongs to this thread alone. A later watch could find that the
             // child has ended.
             if (watched) p->more().watchers.push_back(parent);
             basic_process_context<Sync> context{base::core(), told.id, parent};
-            const init_answer said = p->body->init(context, method, std::move(input));
+            said = p->body->init(context, method, std::move(input));
             if (said == init_answer::unknown_method) told.error = spawn_error::unknown_method;
             if (said == init_answer::failed) told.error = spawn_error::failed;
             if (told && context.mailbox.most != 0) p->set_bound(context.mailbox);
@@ -166,6 +167,7 @@ protected:
         }
         if (!told) {
             if (p->has_more()) p->more().watchers.clear();  // the spawn's answer tells the parent
+            if (said == init_answer::ready) p->body->close();  // there was no memory for its bound
             p->body.reset();
             (void)close_mailbox(*p, here, process_end::refused);
             p->empty();
@@ -245,7 +247,7 @@ private:
                                 event_list<Sync>&& unsorted = {}) noexcept {
         const pid id = p.id();
         const auto end_for = [&](node* n, event_type what) -> node* {
-            n->what = event{what, yield_error::none, held_sender::none, 0, id.value, payload(how)};
+            n->what = event{what, yield_error::none, held_sender::none, 0, 0, id.value, payload(how)};
             return n;
         };
         event_list<Sync> left, looks;

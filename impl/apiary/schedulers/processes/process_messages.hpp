@@ -3,10 +3,10 @@
 // When to use it. As the base of process_looks; process_core.hpp has the order of the layers. When not: elsewhere.
 //
 // Mailboxes with a bound (mailbox_bound.hpp). A send takes room before it pushes. If there is no room and the policy
-// suspends senders, the mailbox takes the message beyond its bound, at most one for each sender, and the message names
-// the sender that waits for it. When a step of the receiver gets the message, or it is buried, the receiver's worker
-// lets that sender go. So there is no list of waiting senders, and a sender can be forgotten only together with its
-// message (I1).
+// suspends senders, the mailbox takes the message beyond its bound, at most one for each wait of a sender, and the
+// message names the sender that waits for it, and the wait, since a cancel may end that sooner. When a step of the
+// receiver gets the message, or it is buried, the receiver's worker lets that sender go. So there is no list of waiting
+// senders, and a sender can be forgotten only together with its message (I1).
 //
 // Circles. A bounded process that waits for room in a full mailbox notes whose mailbox it is (rest::waits_for, guarded
 // by circles_mutex_). The process that would close a circle follows these notes, finds itself, and is refused; the
@@ -135,6 +135,11 @@ protected:
         const typename Sync::lock held(circles_mutex_);
         p.more().waits_for.write({});
     }
+    // A cancel ends its wait. It comes once, but ends two waits if a step waits again and leaves it in its batch.
+    void resume_by_cancel(place& p) {
+        resume(p);
+        ++p.more().wait;
+    }
     // For a bounded process: accounts for the events that its step is about to get.
     void mail_taken(worker_type& here, place& p, event_list<Sync>& events) {
         std::uint64_t n = 0;
@@ -156,10 +161,12 @@ protected:
             outside->taken.count_down();
         }
         if (held != held_sender::process) return;
-        waits_no_more(e.from(), receiver);
+        waits_no_more(e.from(), e.wait);
         place& p = *find(e.from());
         if (!p.word.looks_alive(e.from().generation())) return;
-        (void)base::push(here, p, e.from().generation(), base::make_promised(event_type::room, receiver), true);
+        node* const room = base::make_promised(event_type::room, receiver);
+        room->what.wait = e.wait;
+        (void)base::push(here, p, e.from().generation(), room, true);
     }
     // With drop_oldest: drops the oldest messages beyond the bound.
     void drop_oldest(worker_type& here, place& p, event_list<Sync>& events) {
@@ -213,6 +220,7 @@ private:
         if (from != nullptr) {
             if (!suspend(*from, to)) return send_answer::full;
             n->what.held = held_sender::process;
+            n->what.wait = from->more().wait;
             const send_answer a = push_beyond();
             if (a != send_answer::accepted) resume(*from);
             return a;
@@ -238,12 +246,12 @@ private:
                     circle.push_back(at);
                     place& p = *find(at);
                     const bool there = p.word.looks_alive(at.generation()) && p.is_bounded();
-                    at = there ? p.more().waits_for.read() : pid{};
+                    at = there ? p.more().waits_for.read().in : pid{};
                     if (at == from.id()) circle.push_back(at);
                 }
                 if (by == from.id()) circle.push_back(by);
                 if (circle.back() != from.id()) circle.clear();
-                if (circle.empty()) from.more().waits_for.write(by);
+                if (circle.empty()) from.more().waits_for.write({by, from.more().wait});
             }
             if (!circle.empty()) {
                 books_.full_circle();
@@ -257,12 +265,12 @@ private:
     }
     // Called before the sender's worker comes to the sender, so that a message of the receiver to it closes no circle
     // meanwhile.
-    void waits_no_more(pid sender, pid receiver) {
+    void waits_no_more(pid sender, std::uint8_t number) {
         place& p = *find(sender);
         const typename Sync::lock held(circles_mutex_);
         // With the mutex held, a sender that lives and waits cannot be a later process of that place.
         if (!p.word.looks_alive(sender.generation()) || !p.is_bounded()) return;
-        if (p.more().waits_for.read() == receiver) p.more().waits_for.write({});
+        if (p.more().waits_for.read().number == number) p.more().waits_for.write({});
     }
     // Without memory for the process's own entry, only the sum in the report counts them.
     void note_undelivered(place& p, std::uint64_t letters) noexcept {

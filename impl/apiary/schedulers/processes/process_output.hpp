@@ -67,19 +67,28 @@ public:
     // Takes back all watches of that process. An `ended` that is already on its way may still come.
     send_answer unwatch(pid which) { return core_.tell(&worker_, self_, which, event_type::unwatch); }
     // If either process ends otherwise than by finish, the other one ends with it. If this is refused, that process has
-    // ended already, and there is no link.
+    // ended already, and this makes no link.
     send_answer link(pid which) {
+        if (which == self_) return send_answer::accepted;
         auto& links = place_.more().links;
-        if (which == self_ || links.find(which) != nullptr) return send_answer::accepted;
+        const auto* const had = links.find(which);
+        const std::uint32_t before = had != nullptr ? had->mine : 0;
+        const auto take_back = [&] {
+            if (had != nullptr)
+                had->mine = before;
+            else
+                (void)links.erase(which);
+        };
+        // Also if there is a link: the other's unlink may be on its way, and takes back no link that it does not know.
         const std::uint32_t name = links.make(which);
         send_answer a = send_answer::no_such_process;
         try {
             a = core_.tell(&worker_, self_, which, event_type::link, name);
         } catch (...) {
-            (void)links.erase(which);
+            take_back();
             throw;
         }
-        if (a != send_answer::accepted) (void)links.erase(which);
+        if (a != send_answer::accepted) take_back();
         return a;
     }
     // From now on the end of that process does not end this one.

@@ -93,10 +93,13 @@ public:
         all_.each(visit);
     }
     const link* find(pid whom) const { return all_.find({whom}); }
-    // Makes a link and returns its name. Precondition: there is no link to that process.
+    // Makes a link, or makes one that is there anew, and returns its name.
     std::uint32_t make(pid whom) {
         if (++last_name_ == 0) ++last_name_;
-        all_.add({whom, last_name_, 0});
+        if (const link* const l = find(whom))
+            l->mine = last_name_;
+        else
+            all_.add({whom, last_name_, 0});
         return last_name_;
     }
     // The other process has made a link.
@@ -145,6 +148,10 @@ struct alignas(64) process_place : job<Sync> {
         // Both fields count up from small numbers, so mix them.
         std::size_t operator()(const reply_to& r) const { return r.to.value * 0x9E37'79B9'7F4A'7C15 + r.tag; }
     };
+    struct wait_for_room {
+        pid in;  // null: it does not wait
+        std::uint8_t number = 0;
+    };
     // State that few processes have: what is of one process alone, and what stays with the place.
     struct of_one {
         pending_calls::tags tags;
@@ -153,15 +160,18 @@ struct alignas(64) process_place : job<Sync> {
         growing_set<reply_to, by_request> owed;   // requests that it has received and not answered
         growing_set<asked, by_tag, by_tag> asks;  // requests that it has sent and whose answer it waits for
         pid suspended_by;                         // the process whose mailbox was full
+        // The number of its present wait for room: of those before, a cancel has ended so many before there was room.
+        // The room for these may come later.
+        std::uint8_t wait = 0;
         std::uint64_t undelivered = 0;  // for the report: messages that were buried while the process went on
     };
     struct rest : of_one {
         event_list<Sync> kept;  // events kept until a block ends
         mailbox_bound<Sync, process_limits<Sync>::generation_bits> bound;
         bool was_bounded = false;       // keeps `rest` with the place, because a late sender may look at it
-        // As suspended_by, for a bounded process; read by those that look for circles. Guarded by the core's
+        // As suspended_by and wait, for a bounded process; read by those that look for circles. Guarded by the core's
         // circles_mutex_.
-        typename Sync::template cell<pid> waits_for{pid{}};
+        typename Sync::template cell<wait_for_room> waits_for{wait_for_room{}};
 
         void clear() { static_cast<of_one&>(*this) = of_one(); }  // gives the memory back, too
     };
@@ -299,7 +309,7 @@ private:
                     what.killed = what.linked = true;
                 break;
             case event_type::room:
-                what.room |= suspended && more().suspended_by == by;
+                what.room |= suspended && more().wait == e.wait;
                 break;
             default:
                 break;

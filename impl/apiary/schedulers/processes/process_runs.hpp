@@ -80,7 +80,7 @@ private:
             if (!what.room && !cancelled) {
                 return keep(p, w, std::move(events)) ? settle(p, w) : void();
             }
-            base::resume(p);
+            what.room ? base::resume(p) : base::resume_by_cancel(p);
             what.completed = p.completed_meanwhile;
             p.completed_meanwhile = false;
         }
@@ -143,7 +143,7 @@ private:
         p.waits = out.waits_;
         if (p.waits == process_state::blocked && !p.calls.any()) return ends(process_end::misused);
         if (batch.left_the_cancel_behind_others()) [[unlikely]] {
-            if (p.suspended) base::resume(p);
+            if (p.suspended) base::resume_by_cancel(p);
             return step(p, w, {}, cancel_comes::alone);
         }
         settle(p, w, out.sent_to_itself_);

@@ -31,8 +31,8 @@
 //
 // A cancel ends the present wait, or the next one, by throwing wait_cancelled, once. A routine that lets the exception
 // out finishes; one that catches it may wait again, to clean up. Any other exception that leaves the routine ends the
-// process as `threw`. If the process is killed, its frame is destroyed where it waits, outside of any step; a message
-// that a destructor of its locals sends then has no sender.
+// process as `threw`. What `wanted` throws leaves the co_await. If the process is killed, its frame is destroyed where
+// it waits, outside of any step; a message that a destructor of its locals sends then has no sender.
 //
 // Time. A timer belongs to the worker that ran the routine when the wait began: if that worker is in a long step, the
 // timer fires late. A wait with a limit that ends early leaves its timer for later waits, so a routine that always uses
@@ -155,18 +155,31 @@ class basic_routine_self {
             auto& mine = static_cast<wanted_letter&>(w);
             auto& mail = w.me.mail_;
             for (std::size_t at = w.me.next_mail_ + mine.looked; at != mail.size(); ++at, ++mine.looked)
-                if (mine.wanted(mail[at])) {
+                if (mine.wants(mail[at])) {
+                    if (mine.thrown != nullptr) return true;
                     mine.got = std::move(mail[at]);
                     w.me.take_out(at);
                     return true;
                 }
             return false;
         }
+        // True also if `wanted` throws. The wait is over then, and the exception leaves it: in the routine, which may
+        // catch it, though this may be called by a step.
+        bool wants(event& e) {
+            try {
+                return wanted(e);
+            } catch (...) {
+                thrown = std::current_exception();
+                return true;
+            }
+        }
         event await_resume() {
+            if (thrown != nullptr) std::rethrow_exception(std::exchange(thrown, nullptr));
             this->check();
             return std::move(got);
         }
         Wanted wanted;
+        std::exception_ptr thrown;
         std::size_t looked = 0;  // so many events were examined and not wanted
         event got;
     };
@@ -207,7 +220,13 @@ class basic_routine_self {
             return Waiting::come(w) || (static_cast<limited&>(w).late = w.me.time_is_over());
         }
         void await_suspend(std::coroutine_handle<> h) {
-            this->me.limit(ns);
+            try {
+                this->me.limit(ns);
+            } catch (...) {  // no memory: the wait does not begin, and leaves nothing to a later one
+                this->me.no_limit();
+                this->me.tag_ = 0;
+                throw;
+            }
             Waiting::await_suspend(h);
         }
         auto await_resume() {
@@ -252,19 +271,19 @@ public:
         return limited<wanted_letter<Wanted>>(receive(std::move(wanted)), ns);
     }
     [[nodiscard]] auto sleep(std::int64_t ns) {
-        out().sleep(ns, ++next_tag_);
+        out().sleep(ns, new_tag());
         return nap(*this, true);
     }
     template <class T>
     [[nodiscard]] auto call(pid to, T&& data) {
-        return calling(*this, out().request(to, ++next_tag_, std::forward<T>(data)));
+        return calling(*this, out().request(to, new_tag(), std::forward<T>(data)));
     }
     template <class T>
     [[nodiscard]] auto call_for(std::int64_t ns, pid to, T&& data) {
         return limited<calling>(call(to, std::forward<T>(data)), ns);
     }
     [[nodiscard]] auto command(std::uint32_t id, payload arguments = {}) {
-        out().call(id, ++next_tag_, std::move(arguments));
+        out().call(id, new_tag(), std::move(arguments));
         return completion(*this, true);
     }
 
@@ -311,6 +330,10 @@ private:
         return std::exchange(at_, nullptr)->frame;
     }
     bool blocked() const { return tag_ != 0; }
+    std::uint32_t new_tag() {
+        if (++next_tag_ == 0) ++next_tag_;  // 0: it waits for no call
+        return next_tag_;
+    }
 
     bool time_is_over() const { return limits_ != nullptr && limits_->over; }
     void limit(std::int64_t ns) {
@@ -328,7 +351,7 @@ private:
         const std::int64_t deadline = limits_->deadline_ns;
         std::vector<timer>& timers = limits_->timers;
         if (deadline == no_deadline || (!timers.empty() && timers.back().deadline_ns <= deadline)) return;
-        out().sleep(deadline - now, ++next_tag_);
+        out().sleep(deadline - now, new_tag());
         timers.push_back({deadline, next_tag_});
     }
     bool timer_fired(std::uint64_t tag) {

@@ -87,6 +87,7 @@ private:
         child what;
         pid id;  // null: the child does not live
         bool done = false;
+        bool had_ended = false;  // before the last stop of all could cancel it
     };
     enum phase : std::uint8_t { running, restarting, ending, giving_up };
 
@@ -113,10 +114,10 @@ private:
         if (c == children_.end()) return;
         c->id = {};
         --living_;
+        // What was cancelled finishes, too, and is started again.
+        c->done = how == process_end::finished && (now_ == running || c->had_ended);
         if (now_ == restarting && living_ == 0) return start_all(out);
-        if (now_ != running) return;
-        c->done = how == process_end::finished;
-        if (c->done) return;
+        if (now_ != running || c->done) return;
         if (!may_restart(out)) return give_up();
         if (options_.strategy == restart_strategy::one_for_one) return start(out, *c);
         if (living_ == 0) return start_all(out);
@@ -131,8 +132,8 @@ private:
     }
     void stop_all(output& out, phase why) {
         now_ = why;
-        for (const supervised& c : children_)
-            if (c.id) (void)out.scheduler().cancel(c.id);
+        for (supervised& c : children_)
+            if (c.id) c.had_ended = out.scheduler().cancel(c.id) != send_answer::accepted;
         out.sleep(options_.patience_ns, ++patience_);
     }
     void kill_all() {

@@ -5,6 +5,7 @@
 #include <apiary/schedulers/processes/routine.hpp>
 #include <apiary/schedulers/processes/supervisor.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -434,6 +435,84 @@ TEST(process_turns, an_old_message_that_is_taken_ends_no_newer_wait) {
     EXPECT_EQ(t.all.counters().full_circles, 1U);
 }
 
+// Cancelled while it waits for room, it waits for room in the same mailbox again; `twice`: and again, since its step
+// has left the cancel in its batch. Then the messages of the waits before the last are taken.
+TEST(process_turns, the_room_of_a_wait_that_a_cancel_has_ended_ends_no_later_one_for_the_same_mailbox) {
+    for (const bool twice : {false, true}) {
+        turned t(2, with_nothing());
+        int steps = 0, taken = 0;
+        const pid receiver = t.spawn(std::make_unique<bounded>(
+            narrow, [&, tag = std::uint64_t{0}](event_batch& batch, step_output& out) mutable {
+                while (const event* e = batch.next()) taken += e->is_mail() ? 1 : 0;
+                out.call(nothing, ++tag);
+                out.block();
+            }));
+        t.turns(0);
+        const pid sender = t.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+                                       ++steps;
+                                       const event* const e = batch.next();
+                                       if (e != nullptr && e->type == event_type::cancel) {
+                                           t.on(0, [&] { return t.all.complete_yield(receiver, 1); });
+                                           t.turns(0);
+                                       }
+                                       for (int i = 0; i != 2; ++i) (void)out.send(receiver, i);
+                                   }),
+                                   1);
+        t.turns(1);
+        if (twice) {
+            EXPECT_EQ(t.all.send(sender, 0), send_answer::accepted);
+        }
+        EXPECT_EQ(t.all.cancel(sender), send_answer::accepted);
+        t.turns(1);
+        EXPECT_EQ(steps, twice ? 3 : 2);
+        EXPECT_EQ(taken, twice ? 3 : 2) << "what it had sent before its last step";
+        EXPECT_EQ(t.state(sender), process_state::blocked) << "its last message lies with the receiver";
+        EXPECT_EQ(t.all.send(sender, 0), send_answer::accepted);
+        t.turns(1);
+        EXPECT_EQ(steps, twice ? 3 : 2);
+        t.on(0, [&] { return t.all.complete_yield(receiver, 2); });
+        t.turns(0);
+        t.turns(1);
+        EXPECT_EQ(steps, twice ? 4 : 3) << "there is room";
+    }
+}
+
+// The same, of one with a bound: its first message is taken when it waits for the second time. If the receiver waits
+// for it then, it closes a circle.
+TEST(process_turns, an_old_message_that_is_taken_ends_no_newer_wait_for_the_same_mailbox) {
+    turned t(2, with_nothing());
+    pid waits;
+    std::vector<send_answer> said;
+    const pid receiver =
+        t.spawn(std::make_unique<bounded>(narrow, [&, begun = false](event_batch& batch, step_output& out) mutable {
+            ignore(batch);
+            if (std::exchange(begun, true)) {
+                for (int i = 0; said.size() != 2; ++i) said.push_back(out.send(waits, i));
+                return;
+            }
+            out.call(nothing, 1);
+            out.block();
+        }));
+    t.turns(0);
+    waits = t.spawn(std::make_unique<bounded>(narrow,
+                                              [&](event_batch& batch, step_output& out) {
+                                                  ignore(batch);
+                                                  for (int i = 0; said.empty() && i != 2; ++i)
+                                                      (void)out.send(receiver, i);
+                                              }),
+                    1);
+    t.turns(1);
+    const auto cancelled = [&] {
+        EXPECT_EQ(t.all.cancel(waits), send_answer::accepted);
+        t.turns(1);
+    };
+    (void)t.all.complete_yield(receiver, 5, at_the_look(cancelled));
+    EXPECT_EQ(t.all.complete_yield(receiver, 1), send_answer::accepted);
+    t.turns(0);
+    EXPECT_EQ(said, (std::vector{send_answer::accepted, send_answer::full}));
+    EXPECT_EQ(t.all.counters().full_circles, 1U);
+}
+
 // b would close a circle and is refused: it does not wait, and what waits for it later closes none.
 TEST(process_turns, one_that_was_refused_as_a_circle_does_not_wait) {
     turned t(2);
@@ -575,6 +654,99 @@ TEST(process_turns, an_end_that_is_on_its_way_to_one_that_unlinks_ends_it_not) {
     t.turns(1);
     EXPECT_FALSE(t.all.lives(one));
     EXPECT_TRUE(t.all.lives(other));
+}
+
+// The first links again while the second's unlink is on its way to it. Either may have made the first link.
+TEST(process_turns, a_link_that_is_made_again_stays_at_both_ends_though_an_unlink_was_on_its_way) {
+    enum orders { links, unlinks, waits_and_links, fails };
+    for (const int by : {0, 1}) {
+        turned t(2);
+        std::array<pid, 2> of;
+        for (const unsigned i : {0U, 1U})
+            of[i] =
+                t.spawn(on_events([&, i](event& e, step_output& out) {
+                            const orders what = *e.data.get<orders>();
+                            const pid other = of[1 - i];
+                            if (what == fails) throw 1;
+                            if (what == unlinks) return (void)out.unlink(other);
+                            if (what == waits_and_links) {
+                                EXPECT_EQ(t.on(1, [&] { return t.all.send(other, unlinks); }), send_answer::accepted);
+                                t.turns(1);
+                            }
+                            EXPECT_EQ(out.link(other), send_answer::accepted);
+                        }),
+                        i);
+        const auto order = [&](unsigned i, orders what) {
+            EXPECT_EQ(t.on(i, [&] { return t.all.send(of[i], what); }), send_answer::accepted);
+            for (const unsigned w : {i, 1 - i}) t.turns(w);
+        };
+        for (const unsigned w : {0U, 1U}) t.turns(w);
+        order(static_cast<unsigned>(by), links);
+        order(0, waits_and_links);
+        order(1, fails);
+        EXPECT_FALSE(t.all.lives(of[0])) << "it was told that it is linked, and lives on";
+    }
+}
+// `unlinks`: it has taken the link back before, and the other does not know that either.
+TEST(process_turns, a_link_that_is_made_again_to_one_that_has_ended_is_refused_and_the_one_that_was_there_holds) {
+    for (const bool unlinks : {false, true}) {
+        turned t(2);
+        send_answer said = send_answer::accepted;
+        pid one, other;
+        one = t.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+            if (batch.next() == nullptr) return;
+            if (unlinks) (void)out.unlink(other);
+            throw 1;
+        }));
+        t.turns(0);
+        other = t.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+                            if (batch.next() == nullptr) return (void)out.link(one);
+                            EXPECT_EQ(t.on(0, [&] { return t.all.send(one, 0); }), send_answer::accepted);
+                            t.turns(0);
+                            EXPECT_FALSE(t.all.lives(one));
+                            said = out.link(one);
+                        }),
+                        1);
+        t.turns(1);
+        t.turns(0);
+        EXPECT_EQ(t.all.send(other, 0), send_answer::accepted);
+        t.turns(1);
+        EXPECT_EQ(said, send_answer::completing);
+        EXPECT_EQ(t.all.lives(other), unlinks);
+    }
+}
+
+// While their supervisor, on worker 1, makes the third, the first fails and then the second finishes. The supervisor
+// hears of both at a time. The second has not ended by the stop of all.
+TEST(process_turns, a_child_that_had_finished_before_a_stop_of_all_is_not_started_again) {
+    turned t(2, {.wakes_into_pool = true});
+    std::array<pid, 3> of;
+    std::array<int, 3> starts{};
+    std::vector<supervisor::child> children;
+    for (const unsigned i : {0U, 1U, 2U})
+        children.push_back({[&, i] {
+            if (++starts[i] == 1 && i == 2) {
+                t.turns(0);
+                for (const pid ends : {of[0], of[1]}) {
+                    EXPECT_EQ(t.all.send(ends, 0), send_answer::accepted);
+                    t.turns(0);
+                    EXPECT_FALSE(t.all.lives(ends));
+                }
+            }
+            return std::make_unique<acting>([&, i](event_batch& batch, step_output& out) {
+                of[i] = out.self();
+                while (const event* e = batch.next()) {
+                    if (e->type != event_type::cancel && i == 0) throw 1;
+                    out.finish();
+                }
+            });
+        }});
+    (void)t.spawn(std::make_unique<supervisor>(std::move(children),
+                                               supervisor::options{.strategy = restart_strategy::one_for_all}),
+                  1);
+    t.turns(1);
+    EXPECT_EQ(starts, (std::array{2, 1, 2}));
+    EXPECT_EQ(t.all.counters().living, 3U);
 }
 
 // A child is in a step, of worker 0, while the other refuses until its supervisor, on worker 1, gives up and kills

@@ -68,7 +68,7 @@ using routine_self = apiary::basic_routine_self<heap_events>;
 
 struct ledger {
     std::atomic<int> sent = 0, taken = 0, dead = 0;  // messages: accepted, given to a step, dead letters
-    std::atomic<int> spawned = 0, closed = 0;
+    std::atomic<int> ready = 0, closed = 0;          // inits that said so
     std::atomic<int> watched = 0, watches_told = 0, watchers_gone = 0;
     std::atomic<int> called = 0, calls_over = 0, callers_gone = 0;
 
@@ -78,7 +78,7 @@ struct ledger {
             if (a != b) wrong += std::string(what) + ": " + std::to_string(a) + " and " + std::to_string(b) + "\n";
         };
         equal("sent; taken or dead", sent, taken + dead);
-        equal("spawned, closed", spawned, closed);
+        equal("ready, closed", ready, closed);
         equal("watched; told or gone", watched, watches_told + watchers_gone);
         equal("called; over or gone", called, calls_over + callers_gone);
         return wrong;
@@ -89,7 +89,10 @@ void count(std::atomic<int>& n, send_answer a) { n += a == send_answer::accepted
 
 struct counted : process {
     explicit counted(ledger& l) : books(l) {}
-    init_answer init(context&, std::string_view, payload) override { return init_answer::ready; }
+    init_answer init(context&, std::string_view, payload) override {
+        ++books.ready;
+        return init_answer::ready;
+    }
     void close() noexcept override {
         ++books.closed;
         books.watchers_gone += watches;
@@ -102,9 +105,9 @@ struct counted : process {
 // Answers requests; ends when it is told to. `most`: its bound.
 struct echo : counted {
     explicit echo(ledger& l, std::uint32_t m = 0) : counted(l), most(m) {}
-    init_answer init(context& c, std::string_view, payload) override {
+    init_answer init(context& c, std::string_view method, payload input) override {
         c.mailbox = {.most = most, .then = apiary::when_full::suspend_sender};
-        return init_answer::ready;
+        return counted::init(c, method, std::move(input));
     }
     void step(events& batch, output& out) override {
         while (event* e = batch.next()) {
@@ -196,7 +199,7 @@ struct busy : counted {
         (void)attempt([&] {
             const auto made = out.spawn_watched(std::make_unique<echo>(books));
             if (!made) return;
-            ++books.spawned, ++watches, ++books.watched;
+            ++watches, ++books.watched;
             (void)out.scheduler().cancel(made.id);
         });
     }
@@ -241,7 +244,7 @@ struct run_of_processes {
             pid made;
             (void)attempt([&] {
                 const auto answer = all.spawn(make());
-                if (answer) ++books.spawned, made = answer.id;
+                if (answer) made = answer.id;
             });
             return made;
         };
@@ -252,14 +255,12 @@ struct run_of_processes {
         const pid in_a_coroutine = spawn([&] {
             return apiary::as_process<heap_events>([&, other](routine_self& me) { return waits_with_limits(me, books, other); });
         });
-        if (in_a_coroutine) --books.spawned;  // it is no `counted`
         for (const int i : {1, 2}) (void)attempt([&] { count(books.sent, all.send(in_a_coroutine, i)); });
-        if (spawn([&] {
-                using children = std::vector<apiary::basic_supervisor<heap_events>::child>;
-                return std::make_unique<apiary::basic_supervisor<heap_events>>(
-                    children{{[] { return std::make_unique<supervised>(); }}, {[] { return std::make_unique<supervised>(); }}});
-            }))
-            --books.spawned;  // nor is this
+        (void)spawn([&] {
+            using children = std::vector<apiary::basic_supervisor<heap_events>::child>;
+            return std::make_unique<apiary::basic_supervisor<heap_events>>(children{
+                {[] { return std::make_unique<supervised>(); }}, {[] { return std::make_unique<supervised>(); }}});
+        });
         const pid does_all = spawn([&] { return std::make_unique<busy>(books, other, bounded); });
         (void)attempt([&] { (void)all.look(other); });
         while (all.lives(does_all)) std::this_thread::yield();
@@ -365,6 +366,26 @@ TEST(no_memory_processes, a_spawn_says_that_it_has_failed_and_is_counted_nowhere
         EXPECT_EQ(t.all.counters().living, failed ? 0U : 1U);
         return failed;
     });
+}
+
+TEST(no_memory_processes, one_whose_init_was_ready_is_closed_though_there_was_none_for_its_bound) {
+    int failed_for_the_bound = 0;
+    each_in_turn([&](std::int64_t n) {
+        ledger l;
+        {
+            turned t;
+            auto body = std::make_unique<echo>(l, 1U);
+            apiary::spawn_answer said;
+            const bool failed = without_the_nth(n, [&] { said = t.all.spawn(std::move(body)); });
+            EXPECT_EQ(said.error, failed ? apiary::spawn_error::failed : apiary::spawn_error::none);
+            if (!failed) return false;
+            failed_for_the_bound += l.ready;
+            EXPECT_EQ(l.closed, l.ready);
+        }
+        EXPECT_EQ(l.closed, l.ready) << "once";
+        return true;
+    });
+    EXPECT_EQ(failed_for_the_bound, 1);
 }
 
 // A receiver gets a watch, a request, a message and another request, and one of the four allocations by which it notes
@@ -559,6 +580,78 @@ TEST(no_memory_processes, a_routine_that_cannot_keep_a_message_ends_and_the_mess
         EXPECT_EQ(got, failed ? 0 : 3);
         return failed;
     });
+}
+
+// Its call has been sent when there is none for the limit. The next wait is for a message, and the answer ends none.
+TEST(no_memory_processes, a_call_of_a_routine_that_has_none_for_its_limit_leaves_nothing_to_the_next_wait) {
+    using apiary::detail::allocations_left, apiary::detail::none_fails;
+    int asked_and_failed = 0;
+    each_in_turn([&](std::int64_t n) {
+        turned t;
+        std::vector<apiary::reply_to> asked;
+        std::vector<int> got;
+        bool caught = false;
+        const pid server = t.spawn(acting([&](events& batch, output&) {
+            while (const event* e = batch.next()) asked.push_back(e->reply());
+        }));
+        t.turns();
+        const pid r = t.spawn(apiary::as_process<heap_events>([&](routine_self& me) -> routine {
+            allocations_left = n;
+            try {
+                (void)co_await me.call_for(3'600'000'000'000, server, 1);
+            } catch (const std::bad_alloc&) {
+                caught = true;
+            }
+            allocations_left = none_fails;
+            for (;;) got.push_back(*(co_await me.receive()).data.get<int>());
+        }));
+        EXPECT_TRUE(t.turn());
+        const bool failed = allocations_left.exchange(none_fails) <= 0 || caught;
+        t.turns();
+        if (!caught) return failed;  // if it failed, then when the step had returned: the process has ended
+        asked_and_failed += asked.empty() ? 0 : 1;
+        for (const int i : {7, 8}) {
+            EXPECT_EQ(t.all.send(r, i), send_answer::accepted);
+            t.turns();
+            EXPECT_EQ(got.size(), i == 7 ? 1U : 2U) << "it waits for a message, and one has come";
+            for (const apiary::reply_to to : asked) EXPECT_EQ(t.all.answer(to, 5), send_answer::accepted);
+            t.turns();
+        }
+        EXPECT_EQ(got, (std::vector{7, 8}));
+        return failed;
+    });
+    EXPECT_GT(asked_and_failed, 0) << "none failed between the call and its limit";
+}
+
+// The timer of the first wait fires when the second has found none for its own.
+TEST(no_memory_processes, a_limit_for_which_a_routine_had_none_ends_no_later_wait) {
+    using apiary::detail::allocations_left, apiary::detail::none_fails;
+    turned t;
+    bool caught = false, in_time = false;
+    const pid r = t.spawn(apiary::as_process<heap_events>([&](routine_self& me) -> routine {
+        (void)co_await me.receive_for(5'000'000);
+        allocations_left = 1;
+        try {
+            (void)co_await me.receive_for(1);
+        } catch (const std::bad_alloc&) {
+            caught = true;
+        }
+        allocations_left = none_fails;
+        (void)co_await me.receive();
+        in_time = (co_await me.receive_for(3'600'000'000'000)).has_value();
+    }));
+    t.turns();
+    EXPECT_EQ(t.all.send(r, 1), send_answer::accepted);
+    t.turns();
+    allocations_left = none_fails;
+    if (!caught) return;  // the machine stood still until the first timer had fired
+    const std::int64_t fired = t.all.now_ns() + 10'000'000;
+    while (t.all.now_ns() < fired) (void)t.turn();
+    for (const int i : {2, 3}) {
+        EXPECT_EQ(t.all.send(r, i), send_answer::accepted) << "its time is over at once";
+        t.turns();
+    }
+    EXPECT_TRUE(in_time);
 }
 
 // Two messages more lie in it than are taken, so it never is empty. What is taken is forgotten.

@@ -541,7 +541,56 @@ TEST(routine, one_with_a_bound_lets_its_senders_wait_while_it_blocks) {
     EXPECT_EQ(all.counters().dead_letters, 0U);
 }
 
+TEST(routine, what_its_choice_of_a_message_throws_leaves_the_wait_also_if_the_message_comes_during_it) {
+    for (const bool limited : {false, true})
+        for (const bool before : {false, true}) {
+            turned t;
+            int caught = 0, got = 0;
+            const pid r = t.spawn(as_process([&](routine_self& me) -> routine {
+                const auto throws = [](event&) -> bool { throw 1; };
+                try {
+                    if (limited)
+                        (void)co_await me.receive_for(3'600'000'000'000, throws);
+                    else
+                        (void)co_await me.receive(throws);
+                } catch (int) {
+                    ++caught;
+                }
+                got = *(co_await me.receive()).data.get<int>();
+                (void)co_await me.receive();
+            }));
+            if (!before) t.turns();
+            EXPECT_EQ(t.all.send(r, 7), send_answer::accepted);
+            t.turns();
+            EXPECT_EQ(caught, 1);
+            EXPECT_EQ(got, 7) << "the message is still there";
+            EXPECT_TRUE(t.all.lives(r));
+            EXPECT_EQ(t.all.counters().exceptions, 0U);
+        }
+}
+
+// An explicit instantiation may name a private member.
+template <auto Member>
+struct member_of_a_routine {
+    friend std::uint32_t& last_tag(routine_self& r) { return r.*Member; }
+};
+std::uint32_t& last_tag(routine_self& r);
+template struct member_of_a_routine<&routine_self::next_tag_>;
+
 constexpr std::uint32_t crunch = 1;
+
+TEST(routine, goes_on_when_it_has_used_all_its_tags) {
+    turned t(1,
+             {.handlers = {{crunch, [](auto& all, process_command&& c) { (void)all.complete_yield(c.from, c.tag); }}}});
+    int calls = 0;
+    (void)t.spawn(as_process([&](routine_self& me) -> routine {
+        last_tag(me) = UINT32_MAX - 1;
+        for (; calls != 3; ++calls) (void)co_await me.command(crunch);
+    }));
+    t.turns();
+    EXPECT_EQ(calls, 3);
+    EXPECT_EQ(t.all.counters().living, 0U);
+}
 
 TEST(offload, runs_elsewhere_and_completes_the_call) {
     std::vector<std::thread> elsewhere;
@@ -663,6 +712,35 @@ TEST(offload, a_job_that_was_accepted_and_is_dropped_unrun_ends_its_call) {
     EXPECT_FALSE(ran);
     EXPECT_EQ(told, yield_error::failed);
     EXPECT_EQ(all.counters().late_completions, 0U);
+}
+
+// It may send as it goes. It is run, or dropped unrun.
+TEST(offload, the_end_waits_until_what_the_function_holds_is_gone) {
+    for (const bool runs : {true, false}) {
+        std::function<void()> accepted;
+        turned t(1, {.handlers = {{crunch, offload_to([&](auto job) {
+                                       accepted = std::move(job);
+                                       return true;
+                                   })}}});
+        bool gone = false;
+        const pid asks = t.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+            std::shared_ptr<void> held(nullptr, [&](void*) {
+                gone = true;
+                EXPECT_FALSE(t.all.over()) << "the scheduler may be gone by now";
+            });
+            out.call(crunch, 7, payload(offloaded([held = std::move(held)] { return payload(1); })));
+            out.finish();
+        }));
+        t.turns();
+        EXPECT_FALSE(t.all.lives(asks));
+        t.all.request_stop();
+        t.turns();
+        EXPECT_FALSE(t.all.over() || gone);
+        if (runs) accepted();
+        accepted = nullptr;
+        EXPECT_TRUE(gone);
+        EXPECT_TRUE(t.all.over());
+    }
 }
 
 }  // namespace
