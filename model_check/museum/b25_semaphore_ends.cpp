@@ -1,5 +1,5 @@
-// B25 of a semaphore: whoever takes its last permit destroys it, and the release that added the permit touches it once
-// more.
+// B25 of a semaphore: the thread that takes its last permit destroys it, and the release that added the permit touches it
+// once more.
 //
 // From: glibc #12674, where sem_post reads the number of waiters after it has posted; async_semaphore as it shipped in
 // 0.1.0, whose release added the permit before it unlocked its own mutex.

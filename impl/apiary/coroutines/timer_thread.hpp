@@ -112,7 +112,7 @@ public:
     void stop() {
         const typename Sync::lock held(mutex_);
         stopped_.write(true);
-        driver_.wake();  // I2; with the mutex held, since whoever sees the stop may destroy this object
+        driver_.wake();  // I2; with the mutex held: a thread that sees the stop may destroy this object
     }
 
 private:
