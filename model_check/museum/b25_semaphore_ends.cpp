@@ -53,7 +53,7 @@ template <class Sync>
 struct b25_permit_under_the_mutex : last_user_destroys_it<Sync, permit::under_the_mutex> {
     static constexpr const char* what = "the release unlocks the semaphore's mutex after it has added its permit";
 };
-APIARY_EXHIBIT(b25_permit_under_the_mutex, "access to freed memory", explorer_only);
+APIARY_EXHIBIT(b25_permit_under_the_mutex, "access to freed memory", apiary::model::explorer_only);
 template <class Sync>
 struct b25_permit_comes_last : last_user_destroys_it<Sync, permit::last> {
     static constexpr const char* what = "twin of B25 of a semaphore: the permit is the last that is done to it";

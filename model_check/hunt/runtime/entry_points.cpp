@@ -18,7 +18,10 @@ std::uintptr_t number(const volatile void* p) { return reinterpret_cast<std::uin
                                          std::uintptr_t place) {
     thread* const t = program_calls();
     if (t == nullptr) return;
-    ++report->plain_accesses;
+    if ((++report->plain_accesses & 0xfffff) == 0) [[unlikely]] {  // a loop that polls a plain variable goes on, too
+        const call here("many plain accesses", place);
+        the_scheduler.yields(*t);
+    }
     if (!shadow::adds_nothing(*t, number(p), bytes, how)) the_shadow.touches(*t, number(p), bytes, how, place);
 }
 

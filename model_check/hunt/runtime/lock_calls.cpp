@@ -13,7 +13,7 @@ bool is_recursive(const pthread_mutex_t* m) { return (m->__data.__kind & 3) == P
 bool checks(const pthread_mutex_t* m) { return (m->__data.__kind & 3) == PTHREAD_MUTEX_ERRORCHECK; }
 
 int lock(const call& here, pthread_mutex_t* m, std::uint64_t deadline) {
-    lock_state& l = the_shadow.lock_at(m);
+    lock_state& l = state_of(here.me(), m);
     switch (take(here.me(), l, deadline)) {
         case lock_result::taken:
             return 0;
@@ -30,13 +30,13 @@ int lock(const call& here, pthread_mutex_t* m, std::uint64_t deadline) {
     misuse(here.me(), here.me().doing_at, "a mutex is locked twice by its owner", m);
 }
 int lock_or_not(const call& here, pthread_mutex_t* m) {
-    lock_state& l = the_shadow.lock_at(m);
+    lock_state& l = state_of(here.me(), m);
     const bool mine = l.owner == here.me().id() + 1;
     if (!is_free(l) && !(mine && is_recursive(m))) return EBUSY;
     return lock(here, m, forever);
 }
 int unlock(const call& here, pthread_mutex_t* m) {
-    lock_state& l = the_shadow.lock_at(m);
+    lock_state& l = state_of(here.me(), m);
     if (l.owner != here.me().id() + 1) {
         if (checks(m)) return EPERM;
         misuse(here.me(), here.me().doing_at, "a mutex is unlocked by a thread that does not own it", m);
@@ -71,7 +71,15 @@ extern "C" {
 
 int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* a) {
     machine::fill(m, 0, sizeof *m);
-    if (a != nullptr) pthread_mutexattr_gettype(a, &m->__data.__kind);
+    int robust = PTHREAD_MUTEX_STALLED;
+    if (a != nullptr) {
+        pthread_mutexattr_gettype(a, &m->__data.__kind);
+        pthread_mutexattr_getrobust(a, &robust);
+    }
+    if (robust != PTHREAD_MUTEX_STALLED) {
+        const call here("pthread_mutex_init", CALLER);
+        if (here) refuse(here, "a robust mutex");
+    }
     beginning_of(m);
     return 0;
 }
@@ -112,18 +120,18 @@ int pthread_spin_destroy(pthread_spinlock_t* l) {
 int pthread_spin_lock(pthread_spinlock_t* l) {
     const call here("spin lock", CALLER, l);
     if (!here) return 0;
-    const lock_result r = take(here.me(), the_shadow.lock_at(l), forever);
+    const lock_result r = take(here.me(), state_of(here.me(), l), forever);
     if (r == lock_result::is_mine) misuse(here.me(), CALLER, "a spin lock is locked twice by its owner", l);
     return 0;
 }
 int pthread_spin_trylock(pthread_spinlock_t* l) {
     const call here("spin try_lock", CALLER, l);
     if (!here) return 0;
-    return is_free(the_shadow.lock_at(l)) ? answer(take(here.me(), the_shadow.lock_at(l), forever)) : EBUSY;
+    return is_free(state_of(here.me(), l)) ? answer(take(here.me(), state_of(here.me(), l), forever)) : EBUSY;
 }
 int pthread_spin_unlock(pthread_spinlock_t* l) {
     const call here("spin unlock", CALLER, l);
-    if (here) give_back(here.me(), the_shadow.lock_at(l));
+    if (here) give_back(here.me(), state_of(here.me(), l));
     return 0;
 }
 
@@ -139,12 +147,12 @@ int pthread_rwlock_destroy(pthread_rwlock_t* l) {
 #define SHARED(name, what, parameters, deadline)                                                              \
     int pthread_rwlock_##name parameters {                                                                    \
         const call here(what, CALLER, l);                                                                     \
-        return here ? answer(take_shared(here.me(), the_shadow.lock_at(l), deadline)) : 0;                    \
+        return here ? answer(take_shared(here.me(), state_of(here.me(), l), deadline)) : 0;                    \
     }
 #define EXCLUSIVE(name, what, parameters, deadline)                                                           \
     int pthread_rwlock_##name parameters {                                                                    \
         const call here(what, CALLER, l);                                                                     \
-        return here ? answer(take(here.me(), the_shadow.lock_at(l), deadline)) : 0;                           \
+        return here ? answer(take(here.me(), state_of(here.me(), l), deadline)) : 0;                           \
     }
 SHARED(rdlock, "shared lock", (pthread_rwlock_t * l), forever)
 SHARED(timedrdlock, "timed shared lock", (pthread_rwlock_t * l, const timespec* t), until(t))
@@ -155,18 +163,18 @@ EXCLUSIVE(clockwrlock, "timed exclusive lock", (pthread_rwlock_t * l, clockid_t,
 int pthread_rwlock_tryrdlock(pthread_rwlock_t* l) {
     const call here("shared try_lock", CALLER, l);
     if (!here) return 0;
-    if (the_shadow.lock_at(l).owner != 0) return EBUSY;
-    return answer(take_shared(here.me(), the_shadow.lock_at(l), forever));
+    if (state_of(here.me(), l).owner != 0) return EBUSY;
+    return answer(take_shared(here.me(), state_of(here.me(), l), forever));
 }
 int pthread_rwlock_trywrlock(pthread_rwlock_t* l) {
     const call here("exclusive try_lock", CALLER, l);
     if (!here) return 0;
-    return is_free(the_shadow.lock_at(l)) ? answer(take(here.me(), the_shadow.lock_at(l), forever)) : EBUSY;
+    return is_free(state_of(here.me(), l)) ? answer(take(here.me(), state_of(here.me(), l), forever)) : EBUSY;
 }
 int pthread_rwlock_unlock(pthread_rwlock_t* l) {
     const call here("unlock of a shared mutex", CALLER, l);
     if (!here) return 0;
-    lock_state& s = the_shadow.lock_at(l);
+    lock_state& s = state_of(here.me(), l);
     if (s.owner == here.me().id() + 1)
         give_back(here.me(), s);
     else if (s.readers != 0)
@@ -227,8 +235,8 @@ int pthread_once(pthread_once_t* o, void (*f)()) {
         lock_state* lock;
         bool returned = false;
         ~at_end() {
-            if (returned) *once = done;
             const call here("call_once is over", CALLER, once);
+            if (returned) *once = done;  // no switch between this and what it releases
             if (here && lock != nullptr) give_back(here.me(), *lock);
         }
     } end{o, l};

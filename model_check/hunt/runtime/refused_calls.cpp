@@ -1,10 +1,13 @@
 // refused_calls: what a hunt does not follow, refused by name. Libraries may ask for these inside of their own calls,
 // unseen.
 #include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +30,10 @@ void apiary::hunt::refuse(const call& here, const char* what) {
     }
 REFUSED(pthread_cancel, (pthread_t), return ENOSYS)
 REFUSED(pthread_setcanceltype, (int, int*), return 0)
+REFUSED(pthread_tryjoin_np, (pthread_t, void**) noexcept, return ENOSYS)
+REFUSED(pthread_timedjoin_np, (pthread_t, void**, const timespec*), return ENOSYS)
+REFUSED(pthread_clockjoin_np, (pthread_t, void**, clockid_t, const timespec*), return ENOSYS)
+REFUSED(thrd_create, (thrd_t*, thrd_start_t, void*), return thrd_error)
 REFUSED(connect, (int, const sockaddr*, socklen_t), return -1)
 REFUSED(bind, (int, const sockaddr*, socklen_t) noexcept, return -1)
 
@@ -64,6 +71,12 @@ extern "C" int kill(pid_t process, int signal) noexcept {
 REFUSED(pthread_sigqueue, (pthread_t, int, sigval) noexcept, return ENOSYS)
 REFUSED(sigqueue, (pid_t, int, sigval) noexcept, return -1)
 
+extern "C" sem_t* sem_open(const char*, int, ...) noexcept {
+    const call here("sem_open", CALLER);
+    if (here) refuse(here, "sem_open");
+    errno = ENOSYS;
+    return SEM_FAILED;
+}
 extern "C" void* dlopen(const char* file, int how) noexcept {
     const call here("dlopen", CALLER);
     if (here) refuse(here, "dlopen");

@@ -175,7 +175,7 @@ bool restart::keep() {
 }
 
 bool restart::can_go_back() {
-    if (!kept_ || cannot_ || !the_scheduler.active || the_scheduler.has_children || !the_scheduler.is_last(*running) || !the_scheduler.mappings.empty()) return false;
+    if (!kept_ || cannot_ || running->ended || !the_scheduler.active || the_scheduler.has_children || !the_scheduler.is_last(*running) || !the_scheduler.mappings.empty()) return false;
     kept_memory& m = *memory();
     look(m.now, m);
     int status = 0;

@@ -143,7 +143,7 @@ void shadow::touches(thread& t, std::uintptr_t address, std::size_t bytes, std::
             const bool inside = t.inside;
             t.inside = true;
             forget_atomics(address, here);  // it is made anew
-            forget_unused_lock(c);
+            forget_unused_locks(c, address, here);
             t.inside = inside;
         }
         check(t, c, address, mask_of(address, here), how, place);
@@ -176,21 +176,35 @@ void shadow::forget_atomics(std::uintptr_t address, std::size_t bytes) {
 }
 
 void shadow::forget_lock(const volatile void* p) {
-    cell* const c = if_any(reinterpret_cast<std::uintptr_t>(p));
-    if (c == nullptr || c->lock == nullptr) return;
-    end_own(c->lock);
-    c->lock = nullptr;
-}
-void shadow::forget_unused_lock(cell& c) {
-    if (c.lock == nullptr || c.lock->owner != 0 || c.lock->readers != 0 || c.lock->inside != 0 || the_scheduler.waits(c.lock))
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    cell* const c = if_any(address);
+    if (c == nullptr) return;
+    for (lock_state** link = &c->lock; *link != nullptr; link = &(*link)->next) {
+        if ((*link)->address != address) continue;
+        lock_state* const gone = *link;
+        *link = gone->next;
+        end_own(gone);
         return;
-    end_own(c.lock);
-    c.lock = nullptr;
+    }
+}
+void shadow::forget_unused_locks(cell& c, std::uintptr_t address, std::size_t bytes) {
+    for (lock_state** link = &c.lock; *link != nullptr;) {
+        lock_state* const l = *link;
+        if (l->address < address || l->address >= address + bytes || l->owner != 0 || l->readers != 0 || l->inside != 0 ||
+            the_scheduler.waits(l)) {
+            link = &l->next;
+            continue;
+        }
+        *link = l->next;
+        end_own(l);
+    }
 }
 void shadow::forget_all(cell& c, std::uintptr_t address) {
     if (c.atomics != nullptr) forget_atomics(address & ~std::uintptr_t{7}, 8);
-    if (c.lock != nullptr) end_own(c.lock);
-    c.lock = nullptr;
+    while (lock_state* const l = c.lock) {
+        c.lock = l->next;
+        end_own(l);
+    }
     c.accesses[0] = c.accesses[1] = c.accesses[2] = 0;
 }
 
@@ -295,8 +309,13 @@ atomic_object& shadow::atomic_at(thread& t, std::uintptr_t address, std::size_t 
 
 lock_state& shadow::lock_at(const volatile void* p) {
     cell& c = at(reinterpret_cast<std::uintptr_t>(p));
-    if (c.lock == nullptr) c.lock = make_own<lock_state>();
-    return *c.lock;
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    for (lock_state* l = c.lock; l != nullptr; l = l->next)
+        if (l->address == address) return *l;
+    lock_state& made = *make_own<lock_state>();
+    made.address = address;
+    made.next = c.lock;
+    return *(c.lock = &made);
 }
 
 }  // namespace apiary::hunt

@@ -20,6 +20,8 @@ namespace apiary::hunt {
 
 // Of a mutex or its like, by address.
 struct lock_state {
+    lock_state* next = nullptr;  // in the same eight bytes
+    std::uintptr_t address = 0;
     std::uint32_t owner = 0;  // the thread, and 1
     std::uint32_t count = 0, readers = 0;
     std::uint32_t rounds = 0, inside = 0;  // of a barrier: those that are over, and the threads that have not left
@@ -112,7 +114,7 @@ private:
                            std::uintptr_t place);
     void bound(thread& t, std::uintptr_t address, std::uint8_t mask, std::uintptr_t place);
     void forget_atomics(std::uintptr_t address, std::size_t bytes);
-    void forget_unused_lock(cell& c);
+    void forget_unused_locks(cell& c, std::uintptr_t address, std::size_t bytes);
     void forget_all(cell& c, std::uintptr_t address);
 
     static constexpr unsigned region_bits = 20;

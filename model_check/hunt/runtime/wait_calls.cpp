@@ -13,7 +13,7 @@ int wait(pthread_cond_t* c, pthread_mutex_t* m, std::uint64_t deadline, std::uin
     const call here("condition wait", place, c);
     if (!here) return 0;
     thread& t = here.me();
-    lock_state &condition = the_shadow.lock_at(c), &mutex = the_shadow.lock_at(m);
+    lock_state &condition = state_of(t, c), &mutex = state_of(t, m);
     if (mutex.owner != t.id() + 1) misuse(t, place, "a condition is waited for without its mutex", c);
     const std::uint32_t count = mutex.count;
     give_back(t, mutex);
@@ -46,7 +46,7 @@ int down_at(sem_t* p, std::uint64_t deadline, const char* what, int error, std::
     int result = 0;
     {
         const call here(what, place, p);
-        if (here) result = down(here.me(), the_shadow.lock_at(p), deadline);
+        if (here) result = down(here.me(), state_of(here.me(), p), deadline);
     }
     if (result == 0) return 0;
     errno = result == EINTR ? EINTR : error;
@@ -81,14 +81,14 @@ int pthread_cond_signal(pthread_cond_t* c) {
     const call here("notify_one", CALLER, c);
     if (!here) return 0;
     the_scheduler.changed(here.me());
-    the_scheduler.wake_one(&the_shadow.lock_at(c));
+    the_scheduler.wake_one(&state_of(here.me(), c));
     return 0;
 }
 int pthread_cond_broadcast(pthread_cond_t* c) {
     const call here("notify_all", CALLER, c);
     if (!here) return 0;
     the_scheduler.changed(here.me());
-    the_scheduler.wake_all(&the_shadow.lock_at(c));
+    the_scheduler.wake_all(&state_of(here.me(), c));
     return 0;
 }
 
@@ -100,10 +100,15 @@ int sem_init(sem_t* p, int, unsigned count) {
     return 0;
 }
 int sem_destroy(sem_t*) { return 0; }
+int sem_getvalue(sem_t* p, int* value) {
+    const call here("sem_getvalue", CALLER, p);
+    if (here) *value = static_cast<int>(state_of(here.me(), p).count);
+    return 0;
+}
 int sem_post(sem_t* p) {
     const call here("sem_post", CALLER, p);
     if (!here) return 0;
-    lock_state& s = the_shadow.lock_at(p);
+    lock_state& s = state_of(here.me(), p);
     the_scheduler.changed(here.me());
     ++s.count;
     weak_memory::release(here.sees(), s.released);

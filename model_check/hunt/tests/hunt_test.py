@@ -93,6 +93,11 @@ WRONG = {
     "a_blocked_signal": ("race", "neither", 300, "data race"),
     "cancels": ("refused", "neither", 1, "not supported: pthread_cancel"),
     "forks_and_starts_a_thread": ("refused", "neither", 1, "not supported: a thread in a child that the program forked"),
+    "notifies_what_is_gone": ("race", "neither", 100, "data race"),
+    "posts_to_what_is_gone": ("use after free", "neither", 100, "not ordered after"),
+    "polls_a_volatile_flag": ("race", "neither", 20, "data race"),
+    "starts_a_thread_of_c": ("refused", "neither", 1, "not supported: thrd_create"),
+    "makes_a_robust_mutex": ("refused", "neither", 1, "not supported: a robust mutex"),
     "mixes_sizes": ("refused", "neither", 1, "atomics of different sizes"),
     "semaphore": ("deadlock", "a stale read", 20_000, "futex wait"),
 }

@@ -1039,6 +1039,100 @@ void main_ends_first() {
     pthread_exit(nullptr);
 }
 
+// What the callable made is seen through the flag, and through nothing else.
+void reads_what_a_once_made() {
+    std::once_flag once;
+    int made = 0;
+    const auto get = [&] {
+        std::call_once(once, [&] { made = 7; });
+        return made;
+    };
+    std::jthread a([&] { assert(get() == 7); });
+    std::jthread b([&] { assert(get() == 7); });
+}
+// Small objects that share eight bytes: a wake, a lock and a flag are each that of one of them.
+void waits_at_neighbours() {
+    struct {
+        std::atomic<int> first{0}, second{0};
+    } doors;
+    std::thread a([&] { doors.first.wait(0); }), b([&] { doors.second.wait(0); });
+    doors.first.store(1);
+    doors.first.notify_one();
+    a.join();
+    doors.second.store(1);
+    doors.second.notify_one();
+    b.join();
+}
+void locks_neighbours() {
+    struct {
+        pthread_spinlock_t from, to;
+    } locks;
+    pthread_spin_init(&locks.from, 0);
+    pthread_spin_init(&locks.to, 0);
+    int sum = 0;
+    const auto adds = [&] {
+        pthread_spin_lock(&locks.from);
+        pthread_spin_lock(&locks.to);
+        ++sum;
+        pthread_spin_unlock(&locks.to);
+        pthread_spin_unlock(&locks.from);
+    };
+    std::thread a(adds);
+    adds();
+    a.join();
+    assert(sum == 2);
+}
+void calls_neighbours_once() {
+    struct {
+        std::once_flag outer, inner;
+    } flags;
+    int inner = 0, outer = 0;
+    const auto get = [&] {
+        std::call_once(flags.outer, [&] {
+            std::call_once(flags.inner, [&] { inner = 1; });
+            outer = inner + 1;
+        });
+        return outer;
+    };
+    std::thread a([&] { assert(get() == 2); });
+    assert(get() == 2);
+    a.join();
+}
+// A plain write beside a lock leaves the lock as it is.
+void writes_beside_a_lock() {
+    struct {
+        pthread_spinlock_t lock;
+        int written = 0;
+    } both;
+    pthread_spin_init(&both.lock, 0);
+    int data = 0;
+    std::thread a([&] {
+        pthread_spin_lock(&both.lock);
+        ++data;
+        pthread_spin_unlock(&both.lock);
+    });
+    both.written = 1;
+    pthread_spin_lock(&both.lock);
+    ++data;
+    pthread_spin_unlock(&both.lock);
+    a.join();
+    assert(data == 2 && both.written == 1);
+}
+void asks_a_semaphore() {
+    sem_t s;
+    sem_init(&s, 0, 2);
+    std::thread a([&] { sem_wait(&s); });
+    a.join();
+    int left = 0;
+    sem_getvalue(&s, &left);
+    assert(left == 1);
+    sem_destroy(&s);
+}
+void main_ends_as_the_last() {
+    std::thread([] { ++counter(); }).join();
+    pthread_exit(nullptr);
+}
+
 }  // namespace
 
 const small_program right_programs[] = {
@@ -1087,6 +1181,13 @@ const small_program right_programs[] = {
     {"keeps_what_is_its_own", keeps_what_is_its_own},
     {"asks_the_kernel_for_its_own", asks_the_kernel_for_its_own},
     {"main_ends_first", main_ends_first},
+    {"main_ends_as_the_last", main_ends_as_the_last},
+    {"asks_a_semaphore", asks_a_semaphore},
+    {"reads_what_a_once_made", reads_what_a_once_made},
+    {"waits_at_neighbours", waits_at_neighbours},
+    {"locks_neighbours", locks_neighbours},
+    {"calls_neighbours_once", calls_neighbours_once},
+    {"writes_beside_a_lock", writes_beside_a_lock},
     {"a_membarrier_comes_after_an_end", a_membarrier_comes_after_an_end},
     {"faults_in_each_thread", faults_in_each_thread},
     {"sets_its_user", sets_its_user},

@@ -1,5 +1,7 @@
 // Programs in which something is wrong. hunt_test.py says what a hunt must say of each.
 #include <pthread.h>
+#include <semaphore.h>
+#include <threads.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -432,6 +434,62 @@ void forgets_a_block_beside_a_mapping() {
     a.join();
 }
 
+// The waiter gives the condition back once it has seen the flag; the other has yet to notify.
+void notifies_what_is_gone() {
+    struct event {
+        std::mutex m;
+        std::condition_variable c;
+        bool done = false;
+    };
+    auto* const e = new event;
+    std::thread a([e] {
+        {
+            const std::lock_guard held(e->m);
+            e->done = true;
+        }
+        e->c.notify_one();
+    });
+    {
+        std::unique_lock held(e->m);
+        e->c.wait(held, [e] { return e->done; });
+    }
+    delete e;
+    a.join();
+}
+void posts_to_what_is_gone() {
+    auto* const s = new sem_t;
+    sem_init(s, 0, 0);
+    std::thread a([s] {
+        sem_post(s);
+        sem_post(s);
+    });
+    sem_wait(s);
+    sem_destroy(s);
+    delete s;
+    a.join();
+}
+// Not followed, and so refused.
+void starts_a_thread_of_c() {
+    thrd_t t;
+    thrd_create(&t, [](void*) { return 0; }, nullptr);
+    thrd_join(t, nullptr);
+}
+void makes_a_robust_mutex() {
+    pthread_mutexattr_t how;
+    pthread_mutexattr_init(&how);
+    pthread_mutexattr_setrobust(&how, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_t m;
+    pthread_mutex_init(&m, &how);
+}
+// The loop has no operation of the library: plain accesses let the others run, too.
+void polls_a_volatile_flag() {
+    static volatile bool ready = false;
+    std::thread a([] { ready = true; });
+    while (!ready) {
+    }
+    a.join();
+}
+
 }  // namespace
 
 const small_program wrong_programs[] = {
@@ -470,5 +528,10 @@ const small_program wrong_programs[] = {
     {"an_ignored_signal", a_signal_that_no_handler_took<false>},
     {"a_blocked_signal", a_signal_that_no_handler_took<true>},
     {"forgets_a_block_beside_a_mapping", forgets_a_block_beside_a_mapping},
+    {"notifies_what_is_gone", notifies_what_is_gone},
+    {"posts_to_what_is_gone", posts_to_what_is_gone},
+    {"polls_a_volatile_flag", polls_a_volatile_flag},
+    {"starts_a_thread_of_c", starts_a_thread_of_c},
+    {"makes_a_robust_mutex", makes_a_robust_mutex},
     {nullptr, nullptr},
 };
