@@ -106,6 +106,7 @@ template <class Sync>
 struct stopped_service_goes {
     static constexpr const char* what =
         "a timer service is stopped, and the thread that has run it destroys it before the stop returns";
+    static constexpr const char* exhibit = "b25_latch_read_after_set";
     static constexpr unsigned threads = 2;
     static constexpr std::array engine_laws{"lifetime"};
     using service = typename sleeping_scenario<Sync>::service;
