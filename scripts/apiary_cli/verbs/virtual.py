@@ -30,7 +30,8 @@ price halved and doubled, and names the changes under which another line costs m
 --ablate runs every point again without each rule of the workers, with each switch the other way round and with each
 number halved and doubled, 1 to 64 workers unless --processors says so, and tells where that is slower and where faster.
 --gate holds the moves and accesses of every scenario, with 1 to 16 workers, to those recorded for this compiler in
-results/virtual/. They are exact: any difference is red, and is recorded (--update) with the change that explains it.
+results/virtual/. They are counted, not measured: a difference in the fourth decimal of an operation is red, and is
+recorded (--update) with the change that explains it. Of a program with many operations a few moves may differ unseen.
 
 writes:  nothing, but with --json; with --csv or --draw that file; with --update results/virtual/COMPILER.csv
 takes:   about a minute after building, with 256 workers several; --robust some fifty points for each scenario
