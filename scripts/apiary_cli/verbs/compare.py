@@ -227,7 +227,7 @@ def gate(old: str, new: str) -> Gate:
     pairs = [one for one in comparing.gating(read.comparisons) if one.pairing.kind == "baseline"]
     return Gate(
         [f"{comparing.place_name(one)} {summary.ratio_text(one)}" for one in comparing.regressions(read.comparisons)],
-        summary.failures(read.rows),
+        summary.failures(read.rows) + lost(read.rows),
         read.validity.word,
         outcome.folder,
         asked=sum(point.metric.gates for point in plan.points) or len(plan.points),
