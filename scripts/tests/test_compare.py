@@ -65,6 +65,19 @@ class CompareFolders(unittest.TestCase):
         self.assertEqual((one.verdict, one.anchors), (stats.INCONCLUSIVE, ()))
         self.assertIn("no_common_peer", one.flags)
 
+    def test_a_peer_that_hung_takes_no_rounds_of_the_others_with_it(self) -> None:
+        """It is not asked again after that, so it has two rounds of twenty."""
+        def raced(ours: float, seed: int, lacks: range) -> list[dict[str, str]]:
+            table = rows(ours, 300, 20, seed)
+            table += [row | {"subject": "asio", "ns_per_op": f"{1.1 * float(row['ns_per_op'])}"} for row in table if row["role"] == "peer"]
+            return [row | ({"status": "hang", "ns_per_op": ""} if row["subject"] == "asio" and int(row["round"]) in lacks else {}) for row in table]
+
+        for lacks, anchors, n, flags in ((range(0), ("asio", "tokio"), 20, []), (range(3, 21), ("tokio",), 20, []),
+                                         (range(9, 11), ("asio", "tokio"), 18, ["pairs_missing=2/40"])):
+            for old, new in ((lacks, range(0)), (range(0), lacks)):
+                one = self.only(raced(100, 1, old), raced(200, 2, new))
+                self.assertEqual((one.verdict, one.anchors, one.found.n, one.flags), (stats.REGRESSED, anchors, n, flags), (old, new))
+
     def test_the_controls_of_either_folder_decide(self) -> None:
         old, new = rows(100, 300, 20, 1), rows(120, 300, 20, 2)
 

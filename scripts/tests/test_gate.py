@@ -14,6 +14,7 @@ from unittest import mock
 from apiary_cli.analysis import comparing
 from apiary_cli.base.errors import Fault, gravest
 from apiary_cli.race import plans
+from apiary_cli.report.page_data import Report
 from apiary_cli.verbs import check, compare, race
 
 HEAD, NOBODYS = "1" * 40, "0" * 40
@@ -105,6 +106,22 @@ class Gate(unittest.TestCase):
     def test_wrong_work_fails_whatever_the_controls_say(self) -> None:
         for validity in (comparing.VALID, comparing.INVALID):
             self.assertFalse(self.run_gate(HEAD, "impl/x.hpp", answer(validity, (), ("a task was lost",)))[0], validity)
+
+    def test_a_red_finding_fails_whatever_the_controls_say(self) -> None:
+        """A slow-down that makes the program faster is a finding, and unseen, which may make the batch INVALID."""
+        passed, said, _ = self.run_gate(HEAD, "impl/x.hpp", answer(comparing.INVALID, findings=("FINDING: the slow-down made it faster",)))
+        self.assertFalse(passed)
+        self.assertIn("FINDING: the slow-down made it faster", said)
+        self.assertNotIn("warning", said)
+
+    def test_a_lost_point_is_wrong_in_the_gate_as_in_compare(self) -> None:
+        """A free point does not gate, so the count of decided points does not tell."""
+        rows = [{"scenario": "fib", "scenario_params": "", "placement": "free", "role": role, "subject": name, "status": status}
+                for name, role, status in (("hive-base", "baseline", "ok"), ("hive", "candidate", "unsupported"))]
+        read = Report(Path("x"), {}, rows, [])
+        outcome = race.Outcome(Path("x"), 0, read)
+        with (mock.patch.multiple(compare, builds=lambda _: (None, None), tell=lambda *_: read), mock.patch.object(race, "perform", return_value=outcome)):
+            self.assertEqual(compare.gate("HEAD", ".").wrong, ["NEW has no figure in fib, and OLD has"])
 
     def test_a_file_that_names_no_commit_is_refused(self) -> None:
         for text in ("", "main\n", "123abc"):

@@ -73,6 +73,21 @@ class Judged(unittest.TestCase):
             with mock.patch.object(hazards, "meet", side_effect=made):
                 self.assertEqual(hazards.at_best(Path("p"), "r", hazard, hazards.Limits()).word, word)
 
+    def test_a_run_that_fails_is_the_cell_though_it_tells_a_figure(self) -> None:
+        """It loses a task in four of five runs, and tells what each of them cost."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (folder / "ran").write_text("0")
+        loser = fakes.script(folder / "p", f"""#!/bin/sh
+n=$(($(cat {folder}/ran) + 1)); echo $n > {folder}/ran
+if [ $n = 3 ]; then echo '{{"survived": true, "figure": 1.01, "unit": "times", "told": ""}}'; exit 0; fi
+echo '{{"survived": false, "figure": 1.10, "unit": "times", "told": "7999 of 8000 ran"}}'; exit 4
+""")
+        for before, runs in ((0, 1), (2, 2)):
+            (folder / "ran").write_text(str(before))
+            cell = hazards.at_best(loser, "r", hazards.read()["oversubscribed"], hazards.Limits(stacks=False))
+            self.assertEqual((cell.word, cell.how, cell.figure), ("no", "7999 of 8000 ran", None), cell)
+            self.assertEqual(int((folder / "ran").read_text()) - before, runs)
+
     def test_a_ratio_of_processor_times_is_asked_for_as_often_as_a_time(self) -> None:
         known = {name: hazards.read()[name] for name in ("idle", "oversubscribed", "first_task", "half_quota")}
         offer = mock.patch.multiple(hazards, offered=lambda _: [("r", name) for name in known], ask=lambda *_: "1", keep_stacks=lambda _: None)

@@ -10,7 +10,7 @@ from apiary_cli.analysis import metg
 def row(subject: str, iterations: int, each: float, **given: str) -> dict[str, str]:
     """`each` nanoseconds of a task, of which the graph has 100."""
     params = f"iterations={iterations};pattern=chain;workers=2" if iterations else "pattern=chain;workers=2"
-    usual = {"scenario": "graph", "scenario_params": params, "placement": "free", "status": "ok", "row_kind": "measure"}
+    usual = {"scenario": "graph", "scenario_params": params, "placement": "free", "status": "ok", "row_kind": "measure", "workers": "2"}
     return usual | {"subject": subject, "ns_per_op": str(100 * each), "flags": "tasks_per_op=100;edges_per_op=99"} | given
 
 
@@ -34,6 +34,15 @@ class Metg(unittest.TestCase):
         self.assertGreater(share_256, 0.5)
         told = metg.crossing([(160.0, share_64), (320.0, share_256)])
         self.assertEqual(metg.table(rows), ["| METG(50 %), ns | hive |", "|---|---|", f"| pattern chain workers 2 | {told} |"])
+
+    def test_a_point_that_names_no_workers_has_those_of_its_race(self) -> None:
+        def told(params: str, **given: str) -> str:
+            rows = [row("machine", n, n or 2.0, scenario_params=f"iterations={n};{params}", **given) for n in (0, 64, 256)]
+            rows += [row("hive", n, each, scenario_params=f"iterations={n};{params}", **given) for n, each in ((0, 50.0), (64, 80.0), (256, 160.0))]
+            return metg.table(rows)[-1].split("|")[2]
+
+        self.assertEqual(told("pattern=chain", workers="4"), told("pattern=chain;workers=4", workers="2"))
+        self.assertNotEqual(told("pattern=chain", workers="4"), told("pattern=chain", workers="1"))
 
     def test_one_length_of_tasks_or_no_floor_gives_no_line(self) -> None:
         self.assertEqual(metg.table([row("machine", 0, 2.0), row("hive", 0, 50.0)]), [])

@@ -524,6 +524,25 @@ class Former(unittest.TestCase):
             self.assertTrue(former.told(Path(name), ["hive"]).startswith("**Slower than before** (old, "))
             self.assertIn("Nothing is slower than in the race before, old (0 comparisons).", former.told(Path(name), ["task_graph"]))
 
+    def test_a_track_without_a_room_is_held_to_the_race_that_its_own_page_shows(self) -> None:
+        root = Path(self.enterContext(TemporaryDirectory()))
+        steps = [step for step in publish.STEPS if step.kind == publish.TRACK]
+        state = publish.State("m", {"machine": "m", "began": "b", "steps": {step.name: {"code": 0, "folder": f"results/new-{step.name}"} for step in steps}})
+        for step in steps:
+            for which in ("old", "new"):
+                repo.write_json(root / "results" / f"{which}-{step.name}" / "env.json", {})
+            for page in step.pages():
+                repo.write_text(root / "rooms" / page, f"<!-- race -->\nsee [results/old-{step.name}](x)\n<!-- /race -->\n")
+        repo.write_text(root / "rooms" / "README.md", "")
+        repo.write_text(root / "README.md", "")
+        nothing = lambda *_: None  # noqa: E731
+        with (mock.patch.multiple(repo, ROOT=root, RESULTS=root / "results"), mock.patch.object(publish.six, "ROOMS", root / "rooms"),
+              mock.patch.object(publish.summary, "load", lambda folder: ({}, [folder.name], [])), mock.patch.object(publish.splice, "into", nothing),
+              mock.patch.object(publish.site, "write", nothing), mock.patch.object(shelf, "publish", nothing),
+              mock.patch.object(former, "found", lambda old, new, name: {"slower": {"ours": [f"{new[0]} over {old[0]}, {name}"]}})):
+            slower = publish.pages(state)
+        self.assertEqual(slower, {step.name: [f"ours: new-{step.name} over old-{step.name}, old-{step.name}"] for step in steps})
+
     def test_the_page_of_the_publication_begins_with_it(self) -> None:
         state = publish.State("m")
         text = publish.summed(state, {"posts": ["hive: fib ×1.50"]})

@@ -317,6 +317,28 @@ class WhileItRuns(TreeCase):
         reasons.write_text("file,line\n")
         self.assertNotEqual(salt(), before)
 
+    def test_and_when_the_code_changed_that_makes_and_judges_them(self) -> None:
+        def key() -> str:
+            return night_units.by_verb("mutant", "a.hpp", ["mutate"], ("impl",), 1.0).key
+
+        before, code = key(), self.root / "scripts/apiary_cli/verify/mutation.py"
+        repo.write_text(code, "WEAKER = {}\n")
+        self.assertNotEqual(key(), before)
+
+    def test_what_nobody_here_wrote_is_asked_again_when_a_page_tells_another_table(self) -> None:
+        folder = self.root / "model_check" / "outside"
+        for name in ("table_test.py", "README.md", "TROPHIES.md"):
+            repo.write_text(folder / name, "before")
+        with mock.patch.object(sources, "built", lambda *_: [self.program]):
+            for name in ("README.md", "TROPHIES.md"):
+                (before,) = night_units.outside()
+                key = before.key
+                repo.write_text(folder / name, "another table")
+                (after,) = night_units.outside()
+                self.assertNotEqual(after.key, key, name)
+        words = after.command("python3", {**dict(after.files), "program": "p"})
+        self.assertEqual(words, ["python3", str(folder / "table_test.py"), "--long", "p"])
+
     def test_a_program_that_was_replaced_records_nothing(self) -> None:
         evidence, text = self.evidence(), self.program.read_text()
         old = self.program.stat()

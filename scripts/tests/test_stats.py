@@ -7,7 +7,9 @@ import random
 import re
 import unittest
 
+from apiary_cli.analysis import comparing
 from apiary_cli.base import stats
+from apiary_cli.race import scenarios
 
 from .support import REAL_ROOT
 
@@ -183,6 +185,43 @@ class Simulation(unittest.TestCase):
         self.assertAlmostEqual(100 * stats.median([found.half_width for found in every]), 2.6, delta=0.15)
         alarms = sum(map(stats.copy_differs, every))
         self.assertTrue(trials / said / 1.6 <= alarms <= 1.6 * trials / said, f"{alarms} of {trials}, said 1 in {said}")
+
+    def test_one_that_is_twice_as_slow_is_told_among_five_hundred_equal_ones(self) -> None:
+        metric, pairing = scenarios.known_by("fib", "free"), comparing.Pairing("hive", "hive-base", "baseline")
+        for rounds in (7, 10, 20):
+            rng, claims = random.Random(rounds), []
+            for i in range(500):
+                found = stats.estimate(synthetic(rng, rounds, 2.0 if i == 7 else 1.0, noise=0.01))
+                claims.append(comparing.Comparison(("fib", f"n={i}", "free"), metric, pairing, found, [], verdict=stats.verdict(found, 0.03, "lower")))
+            comparing.rank(claims)
+            self.assertEqual([(one.key[1], one.verdict) for one in claims if one.differs], [("n=7", stats.REGRESSED)], rounds)
+
+    def test_among_equal_ones_no_more_are_told_for_the_fitted_tail(self) -> None:
+        """Each with a noise of its own, and the margin of its own copy."""
+        for rounds in (5, 10):
+            rng = random.Random(rounds)
+            noises = [math.exp(rng.uniform(math.log(0.005), math.log(0.2))) for _ in range(500)]
+            every, copies = ([stats.estimate(synthetic(rng, rounds, 1.0, noise)) for noise in noises] for _ in range(2))
+            found = list(zip(every, map(stats.margin, copies)))
+            words = [stats.after_discovery_control(stats.verdict(one, m, "lower"), p) for (one, m), p in zip(found, stats.adjusted(found))]
+            self.assertEqual([word for word in words if word in (stats.REGRESSED, stats.IMPROVED)], [], rounds)
+
+    def test_where_the_resamples_stand_the_correction_nothing_is_fitted(self) -> None:
+        rng = random.Random(4)
+        clear, equal = ((stats.estimate(synthetic(rng, 20, effect)), 0.03) for effect in (2.0, 1.0))
+        for slow, same in ((1, 99), (2, 198), (0, 500)):
+            every = [clear] * slow + [equal] * same
+            self.assertEqual(stats.adjusted(every), stats.benjamini_hochberg([stats.p_value(one, m) for one, m in every]))
+        self.assertLess(stats.adjusted([clear] + [equal] * 100)[0], 1e-9)
+        constant = stats.estimate([(2.0, 1.0)] * 20), 0.03
+        self.assertAlmostEqual(stats.adjusted([constant] + [equal] * 100)[0], 101 * 2 / 4001, msg="no spread, nothing to fit")
+
+    def test_the_fitted_tail_is_students(self) -> None:
+        """P(T > t) from tables, and never below it."""
+        for n, t, tail in ((7, 4.604, 0.005), (10, 4.032, 0.005), (10, 6.869, 0.0005), (20, 4.437, 0.0005)):
+            for side in (1, -1):
+                found = stats.Estimate(n, side * t, 0.0, 0.0, (side * t - 1, side * t + 1))
+                self.assertTrue(tail * 0.999 <= stats.fitted_tail(found, 0.0) <= tail * 1.2, (n, t, stats.fitted_tail(found, 0.0)))
 
     def test_ten_per_cent_is_seen(self) -> None:
         self.assertGreaterEqual(self.alarms(rounds=30, effect=1.10, trials=60, seed=13), 54)

@@ -3,7 +3,8 @@
 Their rounds are not pairs: they ran at different times. What carries over is each scheduler's ratio
 to the peers that ran beside it in the same rounds, as long as those are the same builds. So the figure
 is a ratio of ratios: (ours / peers) in NEW over (ours / peers) in OLD, the peers' geometric mean taken
-round by round. Without a common peer the medians are shown, and nothing is decided. The controls of both
+round by round; a peer counts that has a value in nine of ten of the scheduler's rounds, in both folders.
+Without a common peer the medians are shown, and nothing is decided. The controls of both
 folders decide as in a race: by the wider margin, also of a built-in slow-down that was not seen, nothing
 where an A/A pair differs or is missing, and Benjamini–Hochberg over all that is claimed. Figures of other
 numbers of workers decide nothing.
@@ -22,6 +23,9 @@ from ..race import scenarios, tables
 from ..race.metrics import Metric
 from . import comparing
 from .comparing import Comparison, Row
+
+
+ANCHOR_SHARE = 0.9  # of the rounds of a scheduler
 
 
 @dataclass
@@ -45,14 +49,24 @@ class FolderComparison:
         return bool(self.anchors)
 
 
-def logs(rows: list[Row], subject: str, anchors: list[str], metric: Metric) -> list[float]:
-    """ln(subject / geometric mean of the anchors) for each round in which all of them have a value."""
+def rounds_of(rows: list[Row], subject: str, metric: Metric) -> list[dict[str, float]]:
+    """The logarithms of all values, by subject, of each round in which this one has a value."""
     rounds: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
     for row in rows:
         if value := metric.value(row):
             rounds[row["batch"], int(row["round"])][row["subject"]] = math.log(value)
-    whole = [cell for _, cell in sorted(rounds.items()) if cell.keys() >= {subject, *anchors}]
+    return [cell for _, cell in sorted(rounds.items()) if subject in cell]
+
+
+def logs(rows: list[Row], subject: str, anchors: list[str], metric: Metric) -> list[float]:
+    """ln(subject / geometric mean of the anchors) for each round in which all of them have a value."""
+    whole = [cell for cell in rounds_of(rows, subject, metric) if cell.keys() >= set(anchors)]
     return [cell[subject] - (statistics.fmean(cell[a] for a in anchors) if anchors else 0.0) for cell in whole]
+
+
+def beside(anchor: str, rounds: list[dict[str, float]]) -> bool:
+    """Whether it has a value in nearly all rounds of the subject: one that hung in the third would take all later ones with it."""
+    return bool(rounds) and sum(anchor in cell for cell in rounds) / len(rounds) >= ANCHOR_SHARE
 
 
 def difference(old: list[float], new: list[float]) -> stats.Estimate:
@@ -117,8 +131,9 @@ def between(
     key: comparing.Key, metric: Metric, subject: str, anchors: list[str], both: tuple[list[Row], list[Row]], judges: list[Judge],
 ) -> FolderComparison | None:
     """`both`: the rows of this point in OLD and in NEW; `judges`: of each, the A/A pair that judges, and its flags."""
-    # A peer that has no value by this metric (too few samples for a percentile) is no anchor.
-    valued = [a for a in anchors if all(any(r["subject"] == a and metric.value(r) for r in rows) for rows in both)]
+    # A peer that has no value by this metric (too few samples for a percentile), or in too few rounds, is no anchor.
+    asked = [rounds_of(rows, subject, metric) for rows in both]
+    valued = [a for a in anchors if all(beside(a, rounds) for rounds in asked)]
     every = [logs(rows, subject, valued, metric) for rows in both]
     if not all(every):
         return None
@@ -134,6 +149,8 @@ def between(
     margin = max(2 * blind, *(stats.margin(copy and copy.found) for copy, _, _ in judges))
     verdict = stats.verdict(found, margin, metric.better)
     verdict, flags = comparing.claimed(verdict, ranked, whole, margin, metric.better)
+    missing = sum(map(len, asked)) - count
+    flags += [f"pairs_missing={missing}/{missing + count}"] if missing else []
     flags += [f"pairs_dropped={dropped}/{count}"] if dropped else []
     flags += comparing.flags_of(both[1], comparing.Pairing(subject, subject, "baseline"), metric)
     if len(copies) < len(judges):

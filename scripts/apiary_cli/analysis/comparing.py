@@ -292,8 +292,7 @@ def with_verdicts(found: list[Comparison], lined_up: set[str] = frozenset()) -> 
 def rank(comparisons: list[Comparison]) -> None:
     """Benjamini–Hochberg over everything that is claimed (controls claim nothing)."""
     claims = [one for one in comparisons if one.claim and one.found.n >= stats.LEAST_PAIRS]
-    adjusted = stats.benjamini_hochberg([stats.p_value(one.found, one.margin) for one in claims])
-    for one, one.p_bh in zip(claims, adjusted):
+    for one, one.p_bh in zip(claims, stats.adjusted([(one.found, one.margin) for one in claims])):
         one.verdict = stats.after_discovery_control(one.verdict, one.p_bh)
 
 

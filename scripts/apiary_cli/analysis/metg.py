@@ -38,7 +38,7 @@ def curves(rows: list[Row]) -> dict[str, dict[str, Curve]]:
         unit = unit_of(row)
         if row["scenario"] == "graph" and row["row_kind"] == "measure" and unit:
             params = tables.params_of(row["scenario_params"])
-            iterations, workers = int(params.pop("iterations", 0)), int(params.get("workers", 1))
+            iterations, workers = int(params.pop("iterations", 0)), int(params.get("workers") or row["workers"])  # its own, or the race's
             graph = " ".join(f"{name} {value}" for name, value in params.items()), row["placement"]
             lanes = 1 if row["subject"] == tables.BARE else workers
             found[graph][row["subject"]][iterations].append(lanes * float(row["ns_per_op"]) / unit[1])

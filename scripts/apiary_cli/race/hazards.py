@@ -173,9 +173,9 @@ def meet(program: Path, runtime: str, hazard: Hazard, limits: Limits, group: Pat
         cell.how = f"its answer contradicts its status {done.rc}"
     else:
         cell.how = told["told"]
-        if "figure" in told:
-            cell.figure, cell.unit = float(told["figure"]), str(told.get("unit", ""))
         if told["survived"]:
+            if "figure" in told:  # a run that failed has no price: at_best would take it for a dear one
+                cell.figure, cell.unit = float(told["figure"]), str(told.get("unit", ""))
             judge(cell, hazard, limits)
     return cell
 

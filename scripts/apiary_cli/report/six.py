@@ -126,13 +126,17 @@ def listed() -> list[tuple[str, str]]:
     return [(name, use.strip()) for name, _, use in rows]
 
 
+def shown_by(page: Path) -> Path | None:
+    """The folder of the race that a page shows, if it is here."""
+    told = re.search(r"<!-- race -->.*?\[results/([\w-]+)\].*?<!-- /race -->", page.read_text(), re.S) if page.exists() else None
+    folder = repo.RESULTS / told[1] if told else None
+    return folder if folder and (folder / "env.json").exists() else None
+
+
 def published() -> dict[str, Path]:
     """The folder of the race that the page of each scheduler shows."""
-    found = {}
-    for page in sorted(ROOMS.glob("*/README.md")):
-        if told := re.search(r"<!-- race -->.*?\[results/([\w-]+)\].*?<!-- /race -->", page.read_text(), re.S):
-            found[page.parent.name] = repo.RESULTS / told[1]
-    return {name: folder for name, folder in found.items() if (folder / "env.json").exists()}
+    found = {page.parent.name: shown_by(page) for page in sorted(ROOMS.glob("*/README.md"))}
+    return {name: folder for name, folder in found.items() if folder}
 
 
 def lines(load: Load = summary.load) -> list[Line]:

@@ -35,11 +35,11 @@ With --repeat 10 it runs ten times, each time from nothing, and prints the ten v
 gate measures no latency; --plan quick does, with a wide margin.
 
 Folders: their rounds were not run in pairs, so what is compared is each scheduler's ratio to the peers that both
-folders have in the same version and build. Without such a peer nothing is decided. As in a race, figures that the
-injector made are left out. The controls of both folders count: an INVALID folder is refused (status 4); a point whose
-A/A pair differs or is missing decides nothing; Benjamini–Hochberg runs over all decided points. NEW ends with 1, as
-after a race, if it did wrong work, has red findings or has lost points; each is named. The options below are for
-commits only.
+folders have in the same version and build, each with a figure in nine of ten of the scheduler's rounds. Without such a
+peer nothing is decided. As in a race, figures that the injector made are left out. The controls of both folders count:
+an INVALID folder is refused (status 4); a point whose A/A pair differs or is missing decides nothing;
+Benjamini–Hochberg runs over all decided points. NEW ends with 1, as after a race, if it did wrong work, has red
+findings or has lost points; each is named. The options below are for commits only.
 
 writes:  for commits build/compare/TREE/ and a result folder, as race does; for folders nothing
 takes:   for commits two builds of one subject and about 2 minutes; twice that if the second batch is needed
@@ -227,7 +227,7 @@ def gate(old: str, new: str) -> Gate:
     pairs = [one for one in comparing.gating(read.comparisons) if one.pairing.kind == "baseline"]
     return Gate(
         [f"{comparing.place_name(one)} {summary.ratio_text(one)}" for one in comparing.regressions(read.comparisons)],
-        summary.failures(read.rows),
+        summary.failures(read.rows) + lost(read.rows),
         read.validity.word,
         outcome.folder,
         asked=sum(point.metric.gates for point in plan.points) or len(plan.points),

@@ -390,12 +390,13 @@ def do(step: Step, state: State, run: Run) -> int:
 
 def pages(state: State) -> dict[str, list[str]]:
     """Publishes each track that may be, and makes every page; returns what is slower than before, by track."""
-    shown, slower = six.published(), {}
+    slower = {}
     for step in STEPS:
         if step.kind != TRACK or not state.done(step.name):
             continue
         folder = state.folder(step.name)
-        old = next((shown[room] for room in step.rooms if room in shown and shown[room] != folder), None)
+        shown = (six.shown_by(six.ROOMS / page) for page in step.pages())  # not of its rooms alone: some tracks have none
+        old = next((one for one in shown if one and one != folder), None)
         if old and not (folder / former.FILE).exists():
             repo.write_json(folder / former.FILE, former.found(summary.load(old)[1], summary.load(folder)[1], old.name))
         slower[step.name] = [f"{name}: {one}" for name, found in (repo.read_json(folder / former.FILE) or {}).get("slower", {}).items() for one in found]

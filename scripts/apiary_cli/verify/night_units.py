@@ -17,6 +17,7 @@ RUN_SECONDS = 10.0              # of a stress program with one seed
 HUNT_SECONDS = 60.0             # of a suite, through all its cases
 SEEDS_OF_A_HUNT = 10**6         # that a day has to itself
 HOUR = 3600.0
+VERIFY = "scripts/apiary_cli/verify"  # says which mutants there are, and what kills one
 LOGIC, LOGIC_FOLDERS = "logic", (*repo.PROVED_FOLDERS, "stress")
 MARGIN = 3                      # a stress under a sanitizer may take so often its seconds to begin and end
 
@@ -70,8 +71,9 @@ def hunts(day: datetime.date, seconds: float = HUNT_SECONDS) -> list[Unit]:
 
 def by_verb(kind: str, name: str, words: list[str], folders: tuple[str, ...], limit: float) -> Unit:
     """A unit that is a call of this command, in this checkout."""
-    return Unit(kind, name, sys.executable, ("{apiary}", *words), (("apiary", str(APIARY)),), salt=f"{repo.source_hash(*folders)} {repo.reasons_hash()}",
-                tree=True, limit=limit, memory=0, replay=f"scripts/apiary {' '.join(words)}")
+    salt = f"{repo.source_hash(*folders, VERIFY)} {repo.reasons_hash()}"
+    return Unit(kind, name, sys.executable, ("{apiary}", *words), (("apiary", str(APIARY)),), salt=salt, tree=True, limit=limit,
+                memory=0, replay=f"scripts/apiary {' '.join(words)}")
 
 
 def mutants(build: bool) -> list[Unit]:
@@ -114,8 +116,10 @@ def logic_mutants(day: datetime.date, build: bool) -> list[Unit]:
 
 
 def outside() -> list[Unit]:
-    """Code that nobody here wrote, in sizes that `prove` has no time for: as its page says?"""
-    table = repo.ROOT / "model_check" / "outside" / "table_test.py"
-    return [Unit("outside", program.name, sys.executable, ("{table}", "--long", "{program}"), (("table", str(table)), ("program", str(program))),
+    """Code that nobody here wrote, in sizes that `prove` has no time for: as its pages say? They are no source, so the salt is without
+    them."""
+    folder = repo.ROOT / "model_check" / "outside"
+    table, pages = folder / "table_test.py", tuple((name, str(folder / name)) for name in ("README.md", "TROPHIES.md"))
+    return [Unit("outside", program.name, sys.executable, ("{table}", "--long", "{program}"), (("table", str(table)), ("program", str(program)), *pages),
                  salt=repo.source_hash("model_check/outside"), tree=True, limit=HOUR,
                  replay=f"python3 {repo.shown(table)} --long {repo.shown(program)}") for program in sources.built("model", "long")]
