@@ -29,7 +29,7 @@ Runs set-up, then builds and runs the unit tests, examples and subjects (ci), th
 tests of these scripts (python); what the presets that end in -night have is left to `nightly`. Where
 impl/ differs from the commit in results/baseline it races the hive against that commit's (gate, as
 `compare` does): a regression or a finding that a second batch confirms fails, and so does a point that
-the hive has lost; an invalid batch alone is a warning.
+the hive has lost; an invalid batch and its findings are a warning.
 Prints each tool's own closing lines and a summary; where something failed, the last 30 lines
 name each failed part and test, with its first error, and the machine. A part that has no tests fails.
 Each part's processor time stands in the summary; a part that was
@@ -210,8 +210,9 @@ def run_gate() -> tuple[bool, list[str]]:
     if not found.decided or found.decided != found.asked:
         return False, [f"gate: {found.decided} of {found.asked} points were compared with {commit[:7]}", *said]
     if found.validity == comparing.INVALID:
-        red = found.wrong or found.findings  # as in compare: neither is a matter of the controls
-        return not red, [f"gate: {'' if red else 'a warning: '}the batch is INVALID, and decides nothing over {commit[:7]}", *said, *doubts]
+        # Wrong work and a lost point are no matter of the controls. A finding may be the same disturbance: it is told.
+        heading = f"gate: {'' if found.wrong else 'a warning: '}the batch is INVALID, and decides nothing over {commit[:7]}"
+        return not found.wrong, [heading, *said, *doubts]
     nothing = f"gate: nothing of {found.decided} points REGRESSED over {commit[:7]}; batch {found.validity}"
     return not said, [*(said or [nothing]), *doubts]
 
