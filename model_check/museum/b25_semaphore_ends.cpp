@@ -52,6 +52,7 @@ APIARY_EXHIBIT(b25_waiters_read_after_the_post, "access to freed memory");
 template <class Sync>
 struct b25_permit_under_the_mutex : last_user_destroys_it<Sync, permit::under_the_mutex> {
     static constexpr const char* what = "the release unlocks the semaphore's mutex after it has added its permit";
+    static constexpr const char* one_engine = "Relacy says that a mutex that is owned is destroyed, and no more";
 };
 APIARY_EXHIBIT(b25_permit_under_the_mutex, "access to freed memory", apiary::model::explorer_only);
 template <class Sync>
