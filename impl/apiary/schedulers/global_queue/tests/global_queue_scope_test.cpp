@@ -447,31 +447,39 @@ TEST(global_queue_scope, a_wait_on_a_short_stack_looks_through_families_of_any_d
     opens.join();
 }
 
-// The families before its own have no task that is queued: theirs run.
+// The families before its own have no task that is queued: theirs run. No worker is started, so each of the first two
+// waits runs one task of the scope and all below it.
 TEST(global_queue_scope, a_wait_finds_the_task_of_a_nephew) {
-    global_queue q({.workers = 2});
-    q.start();
+    global_queue q({.workers = 1});
     scope s(q);
     std::atomic<int> begun{0};
-    std::atomic<bool> go{false}, ran{false};
+    std::atomic<bool> go{false};
+    bool ran = false;
     const auto blocks = [&] {
         ++begun;
         wait_for(go);
     };
+    const auto waits = [&] { EXPECT_TRUE(s.wait()); };
     ASSERT_TRUE(s.run([&](scope& below) {
         EXPECT_TRUE(below.run([&](scope& lowest) { EXPECT_TRUE(lowest.run(blocks)); }));
     }));
+    std::thread first(waits);
+    while (begun != 1) std::this_thread::yield();
     ASSERT_TRUE(s.run([&](scope& below) {
         EXPECT_TRUE(below.run([&](scope& lowest) {
-            EXPECT_TRUE(lowest.run([&] { ran = true; }));
+            EXPECT_TRUE(lowest.run([&] {
+                ran = true;
+                go = true;
+            }));
             blocks();
         }));
     }));
-    while (begun != 2) std::this_thread::yield();  // both workers are at it, and one task is queued
-    std::thread helper([&] { EXPECT_TRUE(s.wait()); });
-    wait_for(ran);
-    go = true;
-    helper.join();
+    std::thread second(waits);
+    while (begun != 2) std::this_thread::yield();
+    EXPECT_TRUE(s.wait());
+    EXPECT_TRUE(ran);
+    first.join();
+    second.join();
 }
 
 TEST(global_queue_stop, what_it_drops_may_call_the_scheduler) {
