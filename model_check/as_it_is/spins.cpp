@@ -563,14 +563,3 @@ APIARY_FAILING_SCENARIO(value_is_written_before_the_other, "it had looked before
     two([&] { exchanges_until_told(x); }, [&] { x.store(3); });
     apiary::check(x.load() != 2, "it had looked before");
 }
-APIARY_FAILING_SCENARIO(mutexes_are_tried_in_turn, "the second was free") {
-    std::mutex all[2];
-    two(
-        [&] {
-            int i = 0;
-            while (!all[i].try_lock()) i = 1 - i;
-            all[i].unlock();
-            apiary::check(i == 0, "the second was free");
-        },
-        [&] { const std::lock_guard held(all[0]); });
-}

@@ -12,6 +12,8 @@
 // own (delayed_posts); for jobs that take long: they all run on the one thread.
 //
 // Threads.   at, cancel, stop, now_ns: any, and the jobs themselves. run, run_due: one.
+// Lifetime.  It may be destroyed when run has returned, also by another thread than that which asked for the stop and
+//            before that call has returned.
 // Progress.  A mutex, held for O(log n) steps and never while a job runs. at wakes the thread if its deadline is the
 //            earliest.
 // Order.     By deadline; equal deadlines in the order of the calls.

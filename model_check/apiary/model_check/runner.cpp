@@ -237,7 +237,7 @@ judged judge(const task& t, verdict v, const search_options& o) {
     if (t.with == engine::relacy) j.differs = t.check->relacy_differs;
     if (t.check->kind == check_kind::exhibit && !must_see(t)) j.differs = t.check->passes_because;
     j.found = std::move(v);
-    // Where the compiler tells of them they are.
+    // Of code as it is the compiler tells them.
     if (t.with == engine::explorer && !t.check->as_it_is) j.found.blind += "; plain members are not watched";
     return j;
 }

@@ -127,7 +127,8 @@ int pthread_spin_lock(pthread_spinlock_t* l) {
 int pthread_spin_trylock(pthread_spinlock_t* l) {
     const call here("spin try_lock", CALLER, l);
     if (!here) return 0;
-    return is_free(state_of(here.me(), l)) ? answer(take(here.me(), state_of(here.me(), l), forever)) : EBUSY;
+    lock_state& s = state_of(here.me(), l);
+    return is_free(s) ? answer(take(here.me(), s, forever)) : EBUSY;
 }
 int pthread_spin_unlock(pthread_spinlock_t* l) {
     const call here("spin unlock", CALLER, l);
@@ -163,13 +164,14 @@ EXCLUSIVE(clockwrlock, "timed exclusive lock", (pthread_rwlock_t * l, clockid_t,
 int pthread_rwlock_tryrdlock(pthread_rwlock_t* l) {
     const call here("shared try_lock", CALLER, l);
     if (!here) return 0;
-    if (state_of(here.me(), l).owner != 0) return EBUSY;
-    return answer(take_shared(here.me(), state_of(here.me(), l), forever));
+    lock_state& s = state_of(here.me(), l);
+    return s.owner == 0 ? answer(take_shared(here.me(), s, forever)) : EBUSY;
 }
 int pthread_rwlock_trywrlock(pthread_rwlock_t* l) {
     const call here("exclusive try_lock", CALLER, l);
     if (!here) return 0;
-    return is_free(state_of(here.me(), l)) ? answer(take(here.me(), state_of(here.me(), l), forever)) : EBUSY;
+    lock_state& s = state_of(here.me(), l);
+    return is_free(s) ? answer(take(here.me(), s, forever)) : EBUSY;
 }
 int pthread_rwlock_unlock(pthread_rwlock_t* l) {
     const call here("unlock of a shared mutex", CALLER, l);

@@ -1055,12 +1055,17 @@ void waits_at_neighbours() {
     struct {
         std::atomic<int> first{0}, second{0};
     } doors;
-    std::thread a([&] { doors.first.wait(0); }), b([&] { doors.second.wait(0); });
-    doors.first.store(1);
-    doors.first.notify_one();
+    const auto waits = [](std::atomic<int>& door) {
+        while (door.load() == 0) syscall(SYS_futex, &door, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+    };
+    const auto opens = [](std::atomic<int>& door) {
+        door.store(1);
+        syscall(SYS_futex, &door, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    };
+    std::thread a([&] { waits(doors.first); }), b([&] { waits(doors.second); });
+    opens(doors.first);
     a.join();
-    doors.second.store(1);
-    doors.second.notify_one();
+    opens(doors.second);
     b.join();
 }
 void locks_neighbours() {

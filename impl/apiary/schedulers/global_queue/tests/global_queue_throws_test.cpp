@@ -60,7 +60,7 @@ TEST(global_queue_exceptions, the_first_of_the_children_travels_and_all_are_coun
 TEST(global_queue_exceptions, those_that_do_not_travel_have_ended_before_their_tasks) {
     global_queue q({.workers = 1});
     q.start();
-    int alive = 0;  // of the caller, who may destroy it after the wait
+    int alive = 0;  // the caller may destroy it after the wait
     struct counted {
         std::shared_ptr<int> until_the_end;
     };
