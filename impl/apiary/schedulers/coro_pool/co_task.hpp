@@ -73,7 +73,7 @@ public:
     }
     [[gnu::always_inline]] ~co_task() {
         if (begins_ != nullptr) [[unlikely]]
-            drop();
+            drop(std::exchange(begins_, nullptr));
     }
 
     bool empty() const { return begins_ == nullptr; }
@@ -103,7 +103,8 @@ private:
     [[noreturn, gnu::noinline, gnu::cold]] static void throw_begun() {
         throw std::logic_error("co_task: awaited or forked a task that was awaited before, or moved from");
     }
-    [[gnu::noinline, gnu::cold]] void drop() { std::exchange(begins_, nullptr)->drop_unbegun(); }
+    // By value: with a pointer to the task, a call would keep it in memory.
+    [[gnu::noinline, gnu::cold]] static void drop(promise_type* p) { p->drop_unbegun(); }
 
     promise_type* begins_ = nullptr;
 };
